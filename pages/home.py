@@ -1,0 +1,69 @@
+"""Home: the whole chain on one slider."""
+
+import streamlit as st
+
+from sdpa.parameters import D_K
+from sdpa.ui.frame import PAGES, ROOT
+from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.live_figure import show
+from sdpa.views import VIEWS
+from sdpa.views.words import weight
+
+lesson = begin(
+    "",
+    "Why attention divides by $\\sqrt{d_k}$",
+    "A score $q \\cdot k$ adds up $d_k$ products, so the wider the head, the further scores "
+    "spread: like $\\sqrt{d_k}$. Softmax turns wide gaps into certainty, and a certain row hardly "
+    "learns. Dividing by $\\sqrt{d_k}$ undoes it at every width. **Drag the slider.**",
+    [D_K],
+)
+chain = VIEWS["chain.chain"]
+bench = lesson.bench("chain", D_K)
+with bench.aside:
+    guess = lesson.predict(
+        "In a head with $d_k = 256$, not divided, what weight does the top one of 8 keys take?",
+        [step / 20 for step in range(21)],
+        at={"d_k": 256},
+        answer=lambda: chain(d_k=256).numbers["top weight not divided"],
+        answer_text=weight,
+    )
+view = chain(**bench.state)
+with bench.figure:
+    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess, axes="2"))
+explain(view)
+bench.presets(
+    {
+        "Narrow, dₖ = 4": {"d_k": 4},
+        "The paper's, dₖ = 64": {"d_k": 64},
+        "Wide, dₖ = 256": {"d_k": 256},
+        "Widest, dₖ = 1024": {"d_k": 1024},
+    },
+    reset=True,
+)
+
+st.subheader("One link of the chain at a time", anchor=False)
+LINKS = {
+    "variance": "Scores spread like $\\sqrt{d_k}$: sample them and hold them against the law.",
+    "temperature": "$\\sqrt{d_k}$ is a temperature: it keeps the ranking, not the certainty.",
+    "gradients": "Saturated rows stop learning: the typical row, not the average one.",
+    "overflow": "Overflow is another problem with another cure: subtract the maximum.",
+    "worked-example": "The scores [8, 4, 0] by hand, and your own numbers.",
+}
+for page in PAGES[1:]:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(ROOT / page.file, label=page.menu, width=140)
+        st.markdown(LINKS[page.url_path])
+
+limits(
+    "- $\\sqrt{d_k}$ follows from a premise: components of q and k that are independent, with "
+    "mean 0 and variance 1. It is a premise about the **start** of training; trained heads leave "
+    "it.\n"
+    "- The paper says “we suspect” and measures nothing. Narrow heads hardly need the divisor: "
+    "at $d_k = 4$ the typical row above has more gradient without it.\n"
+    "- The eight scores drawn are a typical row, the average of each rank over many rows. Random "
+    "rows differ from it; a few of them are nearly tied and keep a large gradient."
+)
+sources(
+    "Vaswani et al., *Attention Is All You Need*, 2017, "
+    "[arXiv:1706.03762](https://arxiv.org/abs/1706.03762), section 3.2.1 and its footnote 4."
+)

@@ -1,0 +1,79 @@
+"""Overflow is another problem, with another cure."""
+
+import streamlit as st
+
+from sdpa.parameters import D_K, FORMAT, GAP, N_KEYS, OFFSET, SCORES
+from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.live_figure import show
+from sdpa.views import VIEWS
+from sdpa.views.words import number
+
+lesson = begin(
+    "overflow",
+    "Overflow is another problem, with another cure",
+    "exp of a large score does not fit the number format. Subtracting the row's **maximum** first "
+    "cures that exactly, and changes no weight and no gradient: so it cannot cure saturation.",
+    [OFFSET, FORMAT, SCORES, GAP, D_K, N_KEYS],
+)
+steps = VIEWS["overflow.steps"]
+bench = lesson.bench("steps", OFFSET, FORMAT, SCORES)
+with bench.aside:
+    guess = lesson.predict(
+        "In float16, what is the largest score whose exp still fits?",
+        [5, 11, 20, 88, 300, 710],
+        at={"format": "float16", "offset": 4, "scores": "8, 4, 0"},
+        answer=lambda: steps(format="float16").numbers["threshold"],
+        answer_text=lambda limit: number(limit, 4),
+    )
+view = steps(**bench.state)
+with bench.figure:
+    show(view if guess is None else view.marked(f"you said {guess}", x=guess))
+explain(view)
+bench.presets(
+    {
+        "float16 at 12": {"format": "float16", "offset": 4},
+        "float32 at 98": {"format": "float32", "offset": 90},
+        "float64 at 718": {"format": "float64", "offset": 710},
+        "bfloat16 loses 999": {"format": "bfloat16", "scores": "1000, 999, 998"},
+        "float8": {"format": "float8_e4m3fn"},
+        "Underflow": {"format": "float16", "scores": "-20, -21, -22"},
+    },
+    reset=True,
+)
+
+st.subheader("An offset changes no weight, a gap does", anchor=False)
+gaps = lesson.bench("invariance", GAP)
+with gaps.figure:
+    show(VIEWS["overflow.invariance"](offset=bench.state["offset"], **gaps.state))
+
+st.subheader("How likely is it?", anchor=False)
+rows = lesson.bench("chance", D_K, N_KEYS)
+with rows.figure:
+    show(VIEWS["overflow.chance"](**rows.state))
+
+st.subheader("The score itself can overflow", anchor=False)
+show(VIEWS["overflow.dot_product"](d_k=rows.state["d_k"]))
+st.markdown(
+    "Here subtracting the maximum comes too late: ∞ − ∞ is not a number. The cure is to divide q "
+    "**before** the product, or to add up in a wider format."
+)
+
+st.subheader("Masked rows", anchor=False)
+show(VIEWS["overflow.masks"]())
+
+limits(
+    "- Three problems, three cures: overflow of exp (subtract the maximum), saturation (scale), "
+    "overflow of $q \\cdot k$ (scale q first, or accumulate wider). None replaces another.\n"
+    "- Subtracting the maximum cannot bring back what rounding lost before it: in bfloat16 the "
+    "scores 1000, 999, 998 are all 1000.\n"
+    "- It is not free of rounding, but of similar accuracy to the plain formula.\n"
+    "- Any constant near the maximum does: a softmax computed piece by piece subtracts a running "
+    "maximum."
+)
+sources(
+    "Blanchard, D. Higham and N. Higham, *Accurately computing the log-sum-exp and softmax "
+    "functions*, IMA J. Numer. Anal. 41(4), 2021, "
+    "[doi:10.1093/imanum/draa038](https://doi.org/10.1093/imanum/draa038). Milakov and "
+    "Gimelshein, *Online normalizer calculation for softmax*, 2018, "
+    "[arXiv:1805.02867](https://arxiv.org/abs/1805.02867)."
+)

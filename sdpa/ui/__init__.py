@@ -1,0 +1,1 @@
+"""Streamlit: the page table, controls from parameters, figures from views."""

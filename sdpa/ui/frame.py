@@ -1,0 +1,100 @@
+"""The frame around every page: page table, menu, and the links that carry a reader through."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+ROOT = Path(__file__).parents[2]
+TITLE = "Why attention divides by √dₖ"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A row of the page table; ``url_path`` is public, so it stays."""
+
+    url_path: str
+    file: str
+    menu: str
+
+
+PAGES = (
+    Page("", "pages/home.py", "The chain"),
+    Page("variance", "pages/variance.py", "Spread"),
+    Page("temperature", "pages/temperature.py", "Temperature"),
+    Page("gradients", "pages/gradients.py", "Gradients"),
+    Page("overflow", "pages/overflow.py", "Overflow"),
+    Page("worked-example", "pages/worked_example.py", "By hand"),
+)
+
+_FRAMED = "frame is drawn"
+
+
+def run() -> None:
+    """Draw the frame and the page that the address names."""
+    st.set_page_config(
+        page_title=TITLE,
+        page_icon=str(ROOT / "assets" / "icon.svg"),
+        layout="wide",
+        menu_items={"About": f"**{TITLE}**: an interactive lesson. Every number is computed."},
+    )
+    _settle_memory()
+    page = _navigation()
+    st.html(ROOT / "assets" / "style.css")
+    st.session_state[_FRAMED] = True
+    page.run()
+    _onward(page.url_path)
+
+
+def ensure_frame() -> None:
+    """Start anew through the frame if a page runs without it; every page's first call.
+
+    After a server start Streamlit knows nothing of the page table: a link straight to a page
+    is then the first request, and runs the file in ``pages/`` by itself. The flag holds for
+    one run only, else every later run would pass for a framed one.
+    """
+    if not st.session_state.pop(_FRAMED, False):
+        _navigation()
+        st.rerun()
+
+
+def page_at(url_path: str) -> Page:
+    """Find a page by its address."""
+    return next(page for page in PAGES if page.url_path == url_path)
+
+
+def _navigation() -> Any:
+    return st.navigation(
+        [
+            st.Page(
+                ROOT / page.file,
+                title=page.menu,
+                url_path=page.url_path,
+                default=page.url_path == "",
+            )
+            for page in PAGES
+        ],
+        position="top",
+    )
+
+
+@st.cache_resource(show_spinner=False)
+def _settle_memory() -> None:
+    # What the imports built lives as long as the server: the collector need not walk it again.
+    gc.collect()
+    gc.freeze()
+
+
+def _onward(url_path: str) -> None:
+    place = next(i for i, page in enumerate(PAGES) if page.url_path == url_path)
+    with st.container(key="onward", horizontal=True, horizontal_alignment="distribute"):
+        if place > 0:
+            before = PAGES[place - 1]
+            st.page_link(ROOT / before.file, label=f"← {before.menu}")
+        if place + 1 < len(PAGES):
+            after = PAGES[place + 1]
+            st.page_link(ROOT / after.file, label=f"Next: {after.menu} →")

@@ -1,0 +1,149 @@
+"""A lesson's page: heading and claim, controls beside the figure, prediction, presets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from sdpa.parameters import Parameter, Value
+from sdpa.ui.controls import control, link_to, set_state
+from sdpa.ui.frame import ROOT, ensure_frame, page_at
+from sdpa.views.view import View
+from sdpa.views.words import number, plain
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A page that has begun."""
+
+    url_path: str
+    parameters: tuple[Parameter, ...]
+
+    def bench(self, name: str, *parameters: Parameter) -> Bench:
+        """Lay out one figure with the controls that move it; a page has one or more."""
+        with st.container(key=f"bench-{name}"):
+            places = [
+                st.container(key=f"{place}-{name}") for place in ("controls", "figure", "aside")
+            ]
+        with places[0]:
+            values = [control(parameter) for parameter in parameters]
+        state = {row.key: value for row, value in zip(parameters, values, strict=True)}
+        return Bench(self, name, parameters, state, *places)
+
+    def reset_button(self) -> None:
+        """Offer the way back to the page as it was at first."""
+        st.button(
+            "Reset",
+            type="tertiary",
+            key=f"reset {self.url_path}",
+            on_click=self._reset,
+            help="Put every control of this page back and forget the prediction.",
+        )
+
+    def _reset(self) -> None:
+        set_state({parameter.key: parameter.default for parameter in self.parameters})
+        st.session_state[self._seen] = False
+
+    @property
+    def _seen(self) -> str:
+        return f"prediction seen on {self.url_path}"
+
+    def predict(
+        self,
+        question: str,
+        guesses: Sequence[float],
+        *,
+        at: Mapping[str, Value],
+        answer: Callable[[], float],
+        text: Callable[[float], str] = plain,
+        answer_text: Callable[[float], str] = number,
+    ) -> float | None:
+        """Ask for a prediction; once committed, go to the state in question and give the guess.
+
+        Parameters
+        ----------
+        question : str
+            What to predict, in Markdown.
+        guesses : sequence of float
+            What can be said.
+        at : dict
+            The state that the question is about.
+        answer : callable
+            Computes the answer; called only after the reader has committed.
+        text, answer_text : callable
+            Write a guess and the answer.
+        """
+        with st.container(border=True, key="prediction"):
+            st.markdown(f"**Predict.** {question}")
+            guess = st.select_slider(
+                "Your prediction",
+                guesses,
+                value=guesses[len(guesses) // 2],
+                format_func=text,
+                key=f"prediction on {self.url_path}",
+            )
+            st.button("See", key=f"see {self.url_path}", on_click=self._see, args=(at,))
+            if not st.session_state.get(self._seen):
+                return None
+            st.markdown(f"You said **{text(guess)}**. It is **{answer_text(answer())}**.")
+        return guess
+
+    def _see(self, at: Mapping[str, Value]) -> None:
+        set_state(at)
+        st.session_state[self._seen] = True
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One figure beside what moves it; on a phone controls, figure, aside in reading order."""
+
+    lesson: Lesson
+    name: str
+    parameters: tuple[Parameter, ...]
+    state: Mapping[str, Value]
+    controls: Any
+    figure: Any
+    aside: Any
+
+    def presets(self, presets: Mapping[str, Mapping[str, Value]], *, reset: bool = False) -> None:
+        """Offer named states of this figure, each a link that can be copied."""
+        with st.container(key=f"presets-{self.name}", horizontal=True, vertical_alignment="center"):
+            st.markdown("Try")
+            for label, state in presets.items():
+                st.page_link(
+                    ROOT / page_at(self.lesson.url_path).file,
+                    label=label,
+                    query_params=link_to(state, self.parameters),
+                )
+            if reset:
+                self.lesson.reset_button()
+
+
+def begin(url_path: str, title: str, claim: str, parameters: Sequence[Parameter]) -> Lesson:
+    """Begin a lesson's page; the first call of each."""
+    ensure_frame()
+    st.title(title, anchor=False)
+    st.markdown(claim)
+    return Lesson(url_path, tuple(parameters))
+
+
+def explain(view: View) -> None:
+    """Set the formula with its current numbers, and what to see in this state."""
+    if view.formula:
+        st.latex(view.formula)
+    if view.notice:
+        st.markdown(view.notice)
+
+
+def limits(text: str) -> None:
+    """Say where the simple story stops being true."""
+    with st.expander("Where the simple story stops being true"):
+        st.markdown(text)
+
+
+def sources(text: str) -> None:
+    """Name the sources."""
+    st.caption(f"Sources: {text}")
