@@ -5,7 +5,8 @@
 // <input type="range"> changes at every step; so each step shows that value's frame here, with
 // no trip to the server. On release Python's own state arrives and equals the frame.
 
-const NARROW = 560 // px: below this, panels stand one above the other
+const NARROW = 480 // px: below this, panels stand one above the other
+const PLAY = 3000 // ms for a whole sweep
 const here = new URL('.', import.meta.url)
 const figures = new Map() // parentElement -> figure
 
@@ -73,38 +74,46 @@ function paint(value, colours) {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, paint(item, colours)]))
 }
 
+/** A narrow screen's changes go into the axes, which keep all else that they say. */
+function narrowed(layout, narrow) {
+  const isPlain = (item) => item && typeof item === 'object' && !Array.isArray(item)
+  return Object.fromEntries(
+    Object.entries(narrow).map(([key, changes]) => [
+      key,
+      isPlain(changes) ? { ...layout[key], ...changes } : changes,
+    ]),
+  )
+}
+
 // ---- Which state is shown ------------------------------------------------------------------
 
 function sliderOf(key) {
   return document.querySelector(`.st-key-${CSS.escape(key)} input[type="range"]`)
 }
 
-/** The frame under the one slider that has moved on from Python's state, if there is one. */
-function frameAhead(figure) {
-  for (const [key, sweep] of Object.entries(figure.sweeps)) {
-    const step = sliderOf(key)?.value
-    if (step !== undefined && Number(step) !== sweep.index) return [key, step, sweep.frames[step]]
+/** Find what to show in place of Python's state: a step of the play, or of a slider that moved. */
+function stepAhead({ playing, sweeps }) {
+  if (playing) return playing
+  for (const [key, sweep] of Object.entries(sweeps)) {
+    const slider = sliderOf(key)
+    if (slider && Number(slider.value) !== sweep.index) return { key, step: Number(slider.value) }
   }
-  return ['', '', undefined]
-}
-
-function requestDraw(figure) {
-  figure.request ??= requestAnimationFrame(() => {
-    figure.request = null
-    drawNow(figure)
-  })
+  return null
 }
 
 function drawNow(figure) {
-  const width = Math.floor(figure.plot.clientWidth)
-  if (!figure.view || !figure.plotly || width === 0) return // closed expander: drawn once it opens
-  const { data, layout, marks, narrow, height } = figure.view
-  const [key, step, frame] = frameAhead(figure)
-  const colours = themeColours(figure.root)
-  const state = [figure.version, key, step, width, colours.ink, colours.paper].join('|')
-  if (state === figure.shown) return
-  figure.shown = state
+  const { width, view, colours, sweeps } = figure
+  if (!view || !figure.plotly || !width) return // a closed expander: drawn once it opens
+  const ahead = stepAhead(figure)
+  const sweep = ahead && sweeps[ahead.key]
+  const state = ahead ? { ...view.state, [ahead.key]: sweep.values[ahead.step] } : view.state
+  // What is shown already needs no drawing: on release Python's state is the frame on screen.
+  const shown = JSON.stringify([state, view.marks, width, colours])
+  if (shown === figure.shown) return
+  figure.shown = shown
 
+  const { data, layout, marks, narrow, height } = view
+  const frame = ahead && decode(sweep.frames[ahead.step])
   const slim = width < NARROW && Object.keys(narrow).length > 0
   const traces = data.map((trace, index) => ({ ...trace, ...frame?.data[index] }))
   const wide = { ...layout, ...frame?.layout }
@@ -114,64 +123,124 @@ function drawNow(figure) {
   fitted.width = width
   fitted.height = slim ? (narrow.height ?? height) : height
   fitted.font = { ...fitted.font, family: colours.font || fitted.font.family }
-  figure.plot.style.minHeight = `${fitted.height}px`
+  fitted.dragmode = matchMedia('(pointer: fine)').matches ? 'zoom' : false // a finger scrolls
+  setText(figure.caption, frame ? frame.caption : view.caption)
   figure.plotly.react(figure.plot, paint(traces, colours), paint(fitted, colours), {
     displayModeBar: false,
     doubleClick: 'reset',
   })
-  figure.caption.textContent = frame ? frame.caption : figure.view.caption
 }
 
-/** A narrow screen's changes go into the axes, which keep all else that they say. */
-function narrowed(layout, narrow) {
-  return Object.fromEntries(
-    Object.entries(narrow).map(([key, changes]) => [
-      key,
-      changes && typeof changes === 'object' && !Array.isArray(changes)
-        ? { ...layout[key], ...changes }
-        : changes,
-    ]),
-  )
+function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text
 }
 
 // One observer for the page: it sees every step of every slider, also of sliders drawn later.
 new MutationObserver((changes) => {
-  if (!changes.some(({ target }) => target.type === 'range')) return
-  figures.forEach((figure) => Object.keys(figure.sweeps).length && requestDraw(figure))
+  if (changes.some(({ target }) => target.type === 'range')) figures.forEach(drawNow)
 }).observe(document.body, { subtree: true, attributeFilter: ['aria-valuetext', 'value'] })
+
+// ---- Play: the sweep of the view's first parameter -----------------------------------------
+
+function play(figure) {
+  const [key, sweep] = Object.entries(figure.sweeps)[0]
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
+    const next = ((figure.playing?.step ?? sweep.index) + 1) % sweep.frames.length
+    figure.playing = { key, step: next, stepped: true } // each press goes one step
+    figure.spoken.textContent = sweep.frames[next].caption
+    return drawNow(figure)
+  }
+  const begun = performance.now()
+  figure.playing = { key, step: 0 }
+  showPlaying(figure)
+  const advance = (now) => {
+    if (!figure.playing || !figures.has(figure.root)) return
+    const step = Math.floor(((now - begun) / PLAY) * sweep.frames.length)
+    if (step > sweep.frames.length) return stop(figure) // the last frame stays for two turns
+    figure.playing.step = Math.max(0, Math.min(step, sweep.frames.length - 1))
+    drawNow(figure)
+    requestAnimationFrame(advance)
+  }
+  requestAnimationFrame(advance)
+}
+
+function stop(figure) {
+  if (!figure.playing) return
+  figure.playing = null
+  showPlaying(figure)
+  drawNow(figure)
+}
+
+function showPlaying(figure) {
+  figure.playButton.textContent = figure.playing ? 'Stop' : 'Play'
+}
+
+/** Any touch stops what plays, but for the press on its own button, which the button handles. */
+function touched(event) {
+  figures.forEach((figure) => {
+    if (figure.playing && !figure.playButton.contains(event.target)) stop(figure)
+  })
+}
+addEventListener('pointerdown', touched, true)
+addEventListener('keydown', touched, true)
 
 // ---- The element ---------------------------------------------------------------------------
 
 function build(root) {
-  root.querySelector('.live-figure')?.remove()
-  const figure = document.createElement('figure')
-  figure.className = 'live-figure'
-  figure.setAttribute('role', 'figure')
-  figure.innerHTML = `
+  const element = document.createElement('figure')
+  element.className = 'live-figure'
+  element.setAttribute('role', 'figure')
+  element.innerHTML = `
     <div class="plot" aria-hidden="true"></div>
     <figcaption></figcaption>
     <p class="spoken" aria-live="polite"></p>
-    <details><summary>Data</summary><div class="data" tabindex="0" role="region"></div></details>`
-  root.append(figure)
-  const caption = figure.querySelector('figcaption')
-  caption.id = `caption-${crypto.getRandomValues(new Uint32Array(1))[0]}`
-  figure.setAttribute('aria-labelledby', caption.id)
-  const entry = {
-    root, caption,
-    plot: figure.querySelector('.plot'),
-    spoken: figure.querySelector('.spoken'),
-    details: figure.querySelector('details'),
-    sweeps: {}, view: null, message: null, version: 0, shown: null, request: null, plotly: null,
+    <div class="tools" role="toolbar" aria-label="Tools of this figure">
+      <button type="button" class="play" tabindex="0">Play</button>
+      <button type="button" class="show-data" tabindex="-1" aria-expanded="false">Data</button>
+    </div>
+    <div class="data" tabindex="0" role="region" aria-label="The plotted data" hidden></div>`
+  root.replaceChildren(element)
+  const part = (selector) => element.querySelector(selector)
+  const figure = {
+    root, plot: part('.plot'), caption: part('figcaption'), spoken: part('.spoken'),
+    playButton: part('.play'), dataButton: part('.show-data'), data: part('.data'),
+    view: null, sweeps: {}, message: null, shown: null, plotly: null, playing: null,
+    width: 0, colours: null,
   }
-  entry.resizing = new ResizeObserver(() => requestDraw(entry))
-  entry.resizing.observe(entry.plot)
-  entry.details.ontoggle = () => fillTable(entry)
-  figures.set(root, entry)
-  return entry
+  figure.caption.id = `caption-${crypto.randomUUID?.() ?? Math.random()}`
+  element.setAttribute('aria-labelledby', figure.caption.id)
+  figure.playButton.onclick = () => {
+    const again = !figure.playing || figure.playing.stepped
+    again ? play(figure) : stop(figure)
+  }
+  figure.dataButton.onclick = () => {
+    figure.data.hidden = !figure.data.hidden
+    figure.dataButton.setAttribute('aria-expanded', String(!figure.data.hidden))
+    fillTable(figure)
+  }
+  part('.tools').onkeydown = (event) => moveAmongTools(event, part('.tools'))
+  figure.resizing = new ResizeObserver(([entry]) => {
+    figure.width = Math.floor(entry.contentRect.width)
+    drawNow(figure)
+  })
+  figure.resizing.observe(figure.plot)
+  figures.set(root, figure)
+  return figure
 }
 
-function fillTable({ details, view }) {
-  if (!details.open) return
+/** One tab stop for all tools; arrow keys go from one to the next. */
+function moveAmongTools(event, tools) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+  if (!step) return
+  const buttons = [...tools.children].filter((button) => !button.hidden)
+  const next = buttons[(buttons.indexOf(event.target) + step + buttons.length) % buttons.length]
+  buttons.forEach((button) => (button.tabIndex = button === next ? 0 : -1))
+  next.focus()
+  event.preventDefault()
+}
+
+function fillTable({ data, view }) {
+  if (data.hidden) return
   const table = document.createElement('table')
   const names = Object.keys(view.columns)
   const head = table.createTHead().insertRow()
@@ -182,17 +251,15 @@ function fillTable({ details, view }) {
     head.append(cell)
   })
   const body = table.createTBody()
-  for (let row = 0; row < view.columns[names[0]].length; row += 1) {
+  view.columns[names[0]].forEach((_, row) => {
     const line = body.insertRow()
     names.forEach((name) => {
       const value = view.columns[name][row]
       line.insertCell().textContent =
-        typeof value === 'number' ? Number(value.toPrecision(6)).toString() : value ?? ''
+        typeof value === 'number' ? String(Number(value.toPrecision(6))) : value
     })
-  }
-  const region = details.querySelector('.data')
-  region.setAttribute('aria-label', 'The plotted data')
-  region.replaceChildren(table)
+  })
+  data.replaceChildren(table)
 }
 
 /** Called at each message and each switch of the theme. */
@@ -200,22 +267,26 @@ export function draw({ data, parentElement: root }) {
   const figure = figures.get(root) ?? build(root)
   const message = new TextDecoder().decode(data)
   if (message !== figure.message) {
-    figure.message = message
-    const { view, marks, sweeps } = decode(JSON.parse(message))
-    const first = figure.view === null
-    figure.view = { ...view, marks }
-    figure.sweeps = sweeps
-    figure.version += 1
-    figure.caption.textContent = view.caption
-    figure.plot.style.minHeight = `${view.height}px`
+    const { view, state, marks, sweeps } = JSON.parse(message)
+    const first = figure.message === null
+    Object.assign(figure, { message, sweeps, playing: null })
+    figure.view = { ...decode(view), state, marks }
+    if (!figure.plotly) figure.caption.textContent = view.caption
     if (!first) figure.spoken.textContent = view.caption // announced when a move has ended
+    if (first) figure.plot.style.minHeight = `${view.height}px`
+    const still = Object.keys(sweeps).length === 0
+    figure.playButton.hidden = still
+    if (still) figure.dataButton.tabIndex = 0
+    showPlaying(figure)
     fillTable(figure)
   }
-  requestDraw(figure)
+  figure.colours = themeColours(root)
+  drawNow(figure)
+  if (figure.plotly) return
   loadPlotly().then(
     (loaded) => {
       figure.plotly = loaded
-      requestDraw(figure)
+      drawNow(figure)
     },
     () => {
       figure.plot.textContent = 'The chart could not be loaded; its numbers stand below.'
@@ -229,6 +300,6 @@ export function remove(root) {
   if (!figure) return
   figures.delete(root)
   figure.resizing.disconnect()
-  if (figure.request) cancelAnimationFrame(figure.request)
+  figure.playing = null
   figure.plotly?.purge(figure.plot)
 }

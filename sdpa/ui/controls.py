@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -48,14 +48,6 @@ def _typed(parameter: Parameter) -> Value:
         last = st.session_state.setdefault(kept, parameter.initial)
         st.warning(f"{problem} The figure still shows {parameter.text(last)}.")
     return st.session_state[kept]
-
-
-def link_to(state: Mapping[str, Value], parameters: Sequence[Parameter]) -> dict[str, str]:
-    """Write a state as a link's query, with all these parameters, so that nothing older stays."""
-    return {
-        parameter.key: parameter.text(state.get(parameter.key, parameter.default))
-        for parameter in parameters
-    }
 
 
 def set_state(state: Mapping[str, Value]) -> None:

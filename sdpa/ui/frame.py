@@ -62,11 +62,6 @@ def ensure_frame() -> None:
         st.rerun()
 
 
-def page_at(url_path: str) -> Page:
-    """Find a page by its address."""
-    return next(page for page in PAGES if page.url_path == url_path)
-
-
 def _navigation() -> Any:
     return st.navigation(
         [

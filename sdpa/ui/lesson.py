@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from sdpa.parameters import Parameter, Value
-from sdpa.ui.controls import control, link_to, set_state
-from sdpa.ui.frame import ROOT, ensure_frame, page_at
+from sdpa.ui.controls import control, set_state
+from sdpa.ui.frame import ensure_frame
 from sdpa.views.view import View
 from sdpa.views.words import number, plain
 
@@ -109,14 +109,17 @@ class Bench:
     aside: Any
 
     def presets(self, presets: Mapping[str, Mapping[str, Value]], *, reset: bool = False) -> None:
-        """Offer named states of this figure, each a link that can be copied."""
+        """Offer named states of this figure; each sets its controls, and so the link, anew.
+
+        They are buttons: a link to the page that is open already would leave the address as it
+        was and skip values that are defaults.
+        """
         with st.container(key=f"presets-{self.name}", horizontal=True, vertical_alignment="center"):
-            st.markdown("Try")
+            st.markdown("Try", width="content")
             for label, state in presets.items():
-                st.page_link(
-                    ROOT / page_at(self.lesson.url_path).file,
-                    label=label,
-                    query_params=link_to(state, self.parameters),
+                whole = {row.key: row.default for row in self.parameters} | dict(state)
+                st.button(
+                    label, key=f"preset {self.name} {label}", on_click=set_state, args=(whole,)
                 )
             if reset:
                 self.lesson.reset_button()
@@ -133,7 +136,9 @@ def begin(url_path: str, title: str, claim: str, parameters: Sequence[Parameter]
 def explain(view: View) -> None:
     """Set the formula with its current numbers, and what to see in this state."""
     if view.formula:
-        st.latex(view.formula)
+        with st.container(horizontal=True, horizontal_alignment="center", gap="large"):
+            for part in view.formula.split(r"\qquad"):  # a phone breaks the line here
+                st.latex(part, width="content")
     if view.notice:
         st.markdown(view.notice)
 

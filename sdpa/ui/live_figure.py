@@ -40,11 +40,14 @@ def message(view: View) -> str:
     state = tuple(view.state.items())
     sweeps = ",".join(
         f'"{key}":{{"index":{parameter.values.index(view.state[key])},'
+        f'"values":{_json(parameter.values)},'
         f'"frames":{_frames(view.spec, key, without(key, state))}}}'
         for key, parameter in view.spec.swept.items()
     )
-    marks = json.dumps(view.marks)
-    return f'{{"view":{_drawing(view.spec, state)},"marks":{marks},"sweeps":{{{sweeps}}}}}'
+    return (
+        f'{{"view":{_drawing(view.spec, state)},"state":{_json(dict(view.state))},'
+        f'"marks":{_json(view.marks)},"sweeps":{{{sweeps}}}}}'
+    )
 
 
 # What a class looks at is written once: a release costs the server a look into these.

@@ -76,7 +76,7 @@ def chain(d_k: int) -> Drawing:
             margin={"l": 44, "r": 14, "t": 64, "b": 50},
             **chart.legend_above(top=1.13),
         ),
-        narrow=chart.stacked(3, gap=0.36),
+        narrow=chart.stacked(3, height=130, gap=60, headed=True),
         caption=(
             f"At dₖ = {d_k} a typical row's {N_KEYS} raw scores reach from "
             f"{words.number(raw.min())} to {words.number(raw.max())}; the top key takes "

@@ -33,6 +33,7 @@ def layout(**parts: Any) -> Layout:
         "bargroupgap": 0.0,
         "barmode": "group",
         "dragmode": False,
+        "uirevision": "kept",  # a zoom stays while the state changes
         "showlegend": False,
         **parts,
     }
@@ -55,15 +56,19 @@ def legend_above(right: float = 1.0, top: float = 1.0) -> Layout:
     }
 
 
-def stacked(panels: int, *, height: int = 250, gap: float = 0.3) -> Layout:
-    """Stand a row's panels one above the other, for a narrow screen."""
-    share = 1 / panels
-    changes: Layout = {"height": height * panels + 60, "legend": {"x": 1, "font": {"size": 14}}}
+def stacked(panels: int, *, height: int = 170, gap: int = 70, headed: bool = False) -> Layout:
+    """Stand a row's panels one above the other, in pixels, for a narrow screen."""
+    inner = panels * height + (panels - 1) * gap
+    changes: Layout = {
+        "height": inner + (130 if headed else 110),
+        "legend": {"x": 1, "y": 1 + (34 if headed else 8) / inner},
+        "margin": {"t": 80 if headed else 60, "b": 50},
+    }
     for panel in range(panels):
         name = "" if panel == 0 else str(panel + 1)
-        top = 1 - panel * share
+        top = 1 - panel * (height + gap) / inner
         changes[f"xaxis{name}"] = {"domain": [0, 1]}
-        changes[f"yaxis{name}"] = {"domain": [top - share * (1 - gap), top]}
+        changes[f"yaxis{name}"] = {"domain": [max(0.0, top - height / inner), top]}
     return changes
 
 

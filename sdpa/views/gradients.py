@@ -315,7 +315,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
             ],
             shapes=_upright(best) if best > 0 else [],
         ),
-        narrow=chart.stacked(2, height=300),
+        narrow=chart.stacked(2, height=260),
         caption=(
             f"At T = {words.plain(temperature)} the Jacobian J = diag(p) − ppᵀ has size ‖J‖ = "
             f"{words.number(size)}; with the chain's factor 1/T, "
@@ -339,7 +339,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
         },
         formula=(
             r"\frac{\partial p}{\partial s} = \frac{1}{T}\left(\operatorname{diag}(p) - "
-            r"p\,p^{\mathsf T}\right),\quad "
+            r"p\,p^{\mathsf T}\right) \qquad "
             rf"\left\lVert\tfrac{{\partial p}}{{\partial s}}\right\rVert = "
             rf"\frac{{{words.latex(size)}}}{{{words.plain(temperature)}}} = "
             rf"{words.latex(size / temperature)}"
@@ -429,7 +429,7 @@ def pointing(temperature: float, scores: tuple[float, ...]) -> Drawing:
             "step, divided by T": divided,
         },
         formula=(
-            r"L = \tfrac12 \lVert p - e_{" + str(right_key + 1) + r"} \rVert^2,\qquad "
+            r"L = \tfrac12 \lVert p - e_{" + str(right_key + 1) + r"} \rVert^2 \qquad "
             r"-\frac{\partial L}{\partial s} = -\tfrac1T\, J\,(p - e_{" + str(right_key + 1) + "})"
         ),
         notice=(

@@ -83,13 +83,10 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
         ),
         height=380,
         narrow={
-            "height": 760,
-            "xaxis": {"domain": [0, 1]},
-            "yaxis": {"domain": [0.68, 1]},
-            "xaxis2": {"domain": [0.2, 1]},
-            "yaxis2": {"domain": [0.32, 0.56]},
-            "xaxis3": {"domain": [0.2, 1]},
-            "yaxis3": {"domain": [0, 0.24]},
+            **chart.stacked(3, height=150, gap=100),
+            "xaxis": {"domain": [0.12, 1]},
+            "xaxis2": {"domain": [0.1, 1]},
+            "xaxis3": {"domain": [0.1, 1]},
         },
         caption=_steps_caption(format, naive, safe, limits[format], top),
         numbers={
@@ -109,7 +106,7 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
             "weight, max subtracted": safe.weights.astype(float),
         },
         formula=(
-            r"\frac{e^{s_i}}{\sum_j e^{s_j}} = \frac{e^{s_i - m}}{\sum_j e^{s_j - m}},\qquad "
+            r"\frac{e^{s_i}}{\sum_j e^{s_j}} = \frac{e^{s_i - m}}{\sum_j e^{s_j - m}} \qquad "
             rf"m = \max_j s_j = {words.plain(top)}"
         ),
         notice=_steps_notice(naive, safe),

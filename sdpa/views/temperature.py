@@ -65,7 +65,7 @@ def weights(temperature: float, scores: tuple[float, ...]) -> Drawing:
                 "temperature T, the √d<sub>k</sub> of a head this wide",
                 between=(0.22, 70),
                 log=True,
-                domain=[0.56, 1],
+                domain=[0.56, 0.96],
                 anchor="y2",
                 tickvals=[0.25, 1, 2, 4, 8, 16, 32, 64],
                 ticktext=[
