@@ -35,6 +35,7 @@ __all__ = [
     "Norms",
     "attention_gradients",
     "best_temperature",
+    "frobenius_norm",
     "norms",
     "softmax_jacobian",
     "softmax_jvp",
@@ -178,6 +179,27 @@ def norms(weights: ArrayLike, *, temperature: ArrayLike = 1.0) -> Norms:
     return Norms(*(_round(np.asarray(x * size / t), dtype) for x in (trace, frobenius, spectral)))
 
 
+@_quiet
+def frobenius_norm(weights: ArrayLike, *, temperature: ArrayLike = 1.0) -> Array:
+    """‖∂p/∂s‖_F alone, as in `norms` but without its n × n matrices.
+
+    Σ_i p_i² [(1 − p_i)² + Σ_{j≠i} p_j²], over the largest entry as in `norms`.
+
+    Examples
+    --------
+    >>> frobenius_norm([[0.5, 0.5], [1.0, 0.0]])
+    array([0.5, 0. ])
+    """
+    given, dtype = _check_weights(weights)
+    p = given.astype(np.float64)
+    diagonal = p * _sum_of_others(p)
+    size = diagonal.max(axis=-1, initial=0)  # no p_i p_j is larger than p_i times all others
+    unit = np.where(size > 0, size, 1)[..., None]
+    squares = (p / np.sqrt(unit)) ** 2
+    frobenius = np.sqrt(((diagonal / unit) ** 2 + squares * _sum_of_others(squares)).sum(axis=-1))
+    return _round(np.asarray(frobenius * size / _temperature(temperature)[..., 0]), dtype)
+
+
 def best_temperature(scores: ArrayLike) -> float:
     """Temperature at which one row's weights answer most to its scores: the largest ‖J‖_F/T.
 
@@ -213,14 +235,14 @@ def best_temperature(scores: ArrayLike) -> float:
         raise ValueError(f"scores must be one row of finite numbers, got {given}")
     ordered = np.sort(given)
     gap = ordered[-1] - ordered[-2] if given.size > 1 else 0.0
-    if gap == 0:
+    if gap < 1e-300:  # a tie, as far as its twentieth can be told from 0
         return 0.0
 
     def size(log_t: Array) -> Array:
         t = np.exp(log_t)
-        return norms(softmax(given, temperature=t[:, None]), temperature=t[:, None]).frobenius
+        return frobenius_norm(softmax(given, temperature=t[:, None]), temperature=t[:, None])
 
-    lattice = np.linspace(np.log(gap / 20), np.log(10 * np.ptp(given)), 200)
+    lattice = np.linspace(np.log(gap) - np.log(20), np.log(np.ptp(given)) + np.log(10), 200)
     top = int(np.argmax(size(lattice)))
     low, high = lattice[max(top - 1, 0)], lattice[min(top + 1, len(lattice) - 1)]
     golden = (np.sqrt(5) - 1) / 2

@@ -90,7 +90,7 @@ class Parameter:
         if self.kind == "scores":
             return parse_scores(text)
         for value in self.values:
-            if text == value or str(text) == self.text(value):
+            if text == value or str(text) in (self.text(value), str(value)):
                 return value
         listed = ", ".join(map(self.text, self.values))
         raise ValueError(f"{self.key} must be one of {listed}, got {text!r}")
@@ -125,7 +125,7 @@ def parse_scores(text: Value) -> tuple[float, ...]:
     ValueError: Scores must be numbers such as 8, 4, 0, got 'x' as number 2.
     """
     if not isinstance(text, str):
-        text = ", ".join(repr(float(number)) for number in text)
+        text = _written(text)
     inner = text.strip()
     if inner[:1] + inner[-1:] in ("[]", "()"):
         inner = inner[1:-1].strip()
@@ -140,6 +140,15 @@ def parse_scores(text: Value) -> tuple[float, ...]:
     if len(words) > MOST_SCORES:
         raise ValueError(f"Scores must be at most {MOST_SCORES} numbers, got {len(words)}.")
     return tuple(_read_score(word, place) for place, word in enumerate(words, start=1))
+
+
+def _written(numbers: Value) -> str:
+    try:
+        return ", ".join(repr(float(number)) for number in numbers)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Scores must be a text or a row of numbers, got {_quoted(repr(numbers))}."
+        ) from None
 
 
 def _read_score(word: str, place: int) -> float:

@@ -8,7 +8,13 @@ from functools import lru_cache
 import numpy as np
 
 from sdpa.attention import softmax
-from sdpa.jacobian import best_temperature, norms, softmax_jacobian, softmax_jvp
+from sdpa.jacobian import (
+    best_temperature,
+    frobenius_norm,
+    norms,
+    softmax_jacobian,
+    softmax_jvp,
+)
 from sdpa.parameters import D_K, GAP, N_KEYS, SCORES, TEMPERATURE
 from sdpa.statistics import GradientStatistics, gradient_statistics
 from sdpa.views import chart, words
@@ -16,7 +22,10 @@ from sdpa.views.temperature import TEMPERATURES
 from sdpa.views.view import Drawing, Layout, view
 
 N_ROWS = 4000
-MOST_CELLS = 8  # a heatmap's numbers stay legible up to here
+MOST_CELLS = 8  # a heatmap's labels stay legible up to here
+MOST_KEYS = 16  # and its cells
+TALLEST = 0.6  # of ‖J‖/T on its axis; a tie at low T goes beyond
+FLOOR = 1e-10  # of the rows' gradients on theirs
 
 
 def two_key_slope(gap: np.ndarray | float) -> np.ndarray:
@@ -73,7 +82,7 @@ def gap(gap: float) -> Drawing:
         formula=(
             r"\frac{\partial p}{\partial s} = p\,(1-p) = \tfrac14 "
             r"\operatorname{sech}^2\!\tfrac{g}{2} \approx e^{-g}\qquad "
-            rf"g = {words.plain(gap)}:\ {words.latex(slope)}"
+            rf"g = {words.tex(words.plain(gap))}:\ {words.latex(slope)}"
         ),
         notice=_gap_notice(gap, slope),
     )
@@ -115,7 +124,7 @@ def rows(d_k: int, keys: int) -> Drawing:
     right: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
     shapes = {"mean": "dash", "median": "solid", "lower_decile": "dot"}
     names = {"mean": "mean", "median": "median row", "lower_decile": "lowest tenth"}
-    visible = {name: np.maximum(raw[name], 1e-12) for name in shapes}
+    visible = {name: np.maximum(raw[name], FLOOR / 100) for name in shapes}
     return Drawing(
         data=[
             *(
@@ -130,7 +139,10 @@ def rows(d_k: int, keys: int) -> Drawing:
                 )
                 for name, dash in shapes.items()
             ),
-            *(chart.dot(d_k, visible[name][here], "$unscaled", names[name]) for name in shapes),
+            *(
+                chart.dot(d_k, max(visible[name][here], FLOOR), "$unscaled", names[name])
+                for name in shapes
+            ),
             chart.dot(d_k, scaled["median"][here], "$scaled", names["median"]),
             chart.line(widths, raw["dead_share"], "$unscaled", "dead rows", **right),
             chart.line(widths, scaled["dead_share"], "$scaled", "dead rows", **right),
@@ -141,7 +153,7 @@ def rows(d_k: int, keys: int) -> Drawing:
             xaxis=chart.width_axis(domain=[0, 0.54]),
             yaxis=chart.axis(
                 "gradient of a row, tr(J)/T",
-                between=(1e-10, 2),
+                between=(FLOOR, 2),
                 log=True,
                 grid=True,
                 tickvals=[1e-9, 1e-6, 1e-3, 1],
@@ -232,6 +244,13 @@ def _rows_notice(raw: dict[str, np.ndarray], scaled: dict[str, np.ndarray], here
     )
 
 
+@lru_cache(maxsize=64)
+def _sizes_and_best(scores: tuple[float, ...]) -> tuple[np.ndarray, float]:
+    """Compute ‖J‖ along T, and the T of the largest ‖J‖/T."""
+    raw = np.array(scores)
+    return frobenius_norm(softmax(raw, temperature=TEMPERATURES[:, None])), best_temperature(raw)
+
+
 @view("gradients.jacobian", TEMPERATURE, SCORES)
 def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
     """Draw the Jacobian of one row, and its size against T with and without the chain factor."""
@@ -239,13 +258,14 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
     weights = softmax(raw, temperature=temperature)
     matrix = softmax_jacobian(weights)
     # ‖J‖ itself, then what reaches the scores: T is one number, so 1/T is a factor of its own.
-    size = float(norms(weights).frobenius)
-    sizes = norms(softmax(raw, temperature=TEMPERATURES[:, None])).frobenius
-    best = best_temperature(raw)
-    names = chart.key_names(len(raw))
+    size = float(frobenius_norm(weights))
+    sizes, best = _sizes_and_best(scores)
+    drawn = min(len(raw), MOST_KEYS)
+    names = chart.key_names(drawn)
+    matrix = matrix[:drawn, :drawn]
     cells = [[words.number(value, 2) for value in row] for row in matrix]
     right: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
-    steps = list(range(len(raw)))
+    steps = list(range(drawn))
     labels: Layout = {"tickvals": steps, "ticktext": names} if len(raw) <= MOST_CELLS else {}
     return Drawing(
         data=[
@@ -265,7 +285,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
             chart.line(TEMPERATURES, sizes, "$ink", "‖J‖", width=2, dash="dot", **right),
             chart.line(TEMPERATURES, sizes / TEMPERATURES, "$scaled", "‖J‖/T", **right),
             chart.dot(temperature, size, "$ink", "‖J‖", **right),
-            chart.dot(temperature, size / temperature, "$scaled", "‖J‖/T", **right),
+            chart.dot(temperature, min(size / temperature, TALLEST), "$scaled", "‖J‖/T", **right),
         ],
         layout=chart.layout(
             xaxis=chart.axis(
@@ -286,7 +306,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
                 tickvals=[0.25, 1, 2, 4, 8, 16, 64],
                 ticktext=["¼", "1", "2", "4", "8", "16", "64"],
             ),
-            yaxis2=chart.axis("size", between=(0, 0.6), grid=True, anchor="x2"),
+            yaxis2=chart.axis("size", between=(0, TALLEST), grid=True, anchor="x2"),
             annotations=[
                 *(
                     chart.note(
@@ -324,13 +344,16 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
                 f"For this row the largest is at T = {words.number(best)}."
                 if best > 0
                 else "The two top scores tie, so ‖J‖/T grows without bound as T falls."
+                if len(raw) > 1
+                else "A single key takes everything at every T."
             )
+            + (f" The picture holds the first {drawn} keys." if drawn < len(raw) else "")
         ),
         numbers={
             "size": size,
             "size with chain factor": size / temperature,
             "best temperature": best,
-            "size not divided": float(norms(softmax(raw)).frobenius),
+            "size not divided": float(frobenius_norm(softmax(raw))),
         },
         columns={
             "T": TEMPERATURES,
@@ -341,7 +364,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
             r"\frac{\partial p}{\partial s} = \frac{1}{T}\left(\operatorname{diag}(p) - "
             r"p\,p^{\mathsf T}\right) \qquad "
             rf"\left\lVert\tfrac{{\partial p}}{{\partial s}}\right\rVert = "
-            rf"\frac{{{words.latex(size)}}}{{{words.plain(temperature)}}} = "
+            rf"\frac{{{words.latex(size)}}}{{{words.tex(words.plain(temperature))}}} = "
             rf"{words.latex(size / temperature)}"
         ),
         notice=_jacobian_notice(raw, temperature, size),
@@ -364,7 +387,7 @@ def _upright(x: float) -> list[dict[str, object]]:
 
 
 def _jacobian_notice(raw: np.ndarray, temperature: float, size: float) -> str:
-    alone = float(norms(softmax(raw)).frobenius)
+    alone = float(frobenius_norm(softmax(raw)))
     if alone == 0 or size == 0:
         return "One key alone takes everything at every T, so nothing answers to its score."
     lift, kept = size / alone, size / alone / temperature

@@ -9,6 +9,7 @@ import numpy as np
 from sdpa.attention import naive_softmax, softmax
 from sdpa.formats import (
     FORMATS,
+    Fault,
     SoftmaxSteps,
     aligned_component_limit,
     dot_product_steps,
@@ -107,10 +108,16 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
         },
         formula=(
             r"\frac{e^{s_i}}{\sum_j e^{s_j}} = \frac{e^{s_i - m}}{\sum_j e^{s_j - m}} \qquad "
-            rf"m = \max_j s_j = {words.plain(top)}"
+            rf"m = \max_j s_j = {words.tex(words.plain(top))}"
         ),
         notice=_steps_notice(naive, safe),
     )
+
+
+def _breakdown(steps: SoftmaxSteps) -> Fault | None:
+    """Find what made the weights wrong, or nothing: also a sum that overflows, which gives 0s."""
+    kinds = ("overflow", "invalid", "zero total")
+    return next((f for f in steps.faults if f.kind in kinds and not f.harmless), None)
 
 
 def _steps_caption(
@@ -119,12 +126,10 @@ def _steps_caption(
     best = int(np.argmax(safe.scores.astype(float)))
     weight = float(safe.weights[best])
     shown = words.weight(weight) if math.isfinite(weight) else "nan"
-    broken = naive.first_fault or next(
-        (fault for fault in naive.faults if not fault.harmless), None
-    )
+    broken = _breakdown(naive)
     start = (
         f"In {format} the naive softmax breaks: {broken.message}."
-        if broken and not np.isfinite(naive.weights.astype(float)).all()
+        if broken
         else f"In {format} exp overflows above {words.number(limit, 4)}; the largest score, "
         f"{words.plain(top)}, fits."
     )
@@ -138,7 +143,7 @@ def _steps_notice(naive: SoftmaxSteps, safe: SoftmaxSteps) -> str:
             f"Before any exp the scores have lost what set them apart: {collapsed.message}. "
             "Subtracting the maximum cannot bring it back."
         )
-    if not np.isfinite(naive.weights.astype(float)).all():
+    if _breakdown(naive):
         return (
             "The offset changed no difference between scores, so it should change no weight. The "
             "naive form computes e to the offset on the way, and that does not fit the format."

@@ -116,9 +116,9 @@ def weights(temperature: float, scores: tuple[float, ...]) -> Drawing:
         },
         formula=(
             r"w_i = \frac{e^{s_i/T}}{\sum_j e^{s_j/T}}\qquad "
-            rf"w_{{{ranked[0] + 1}}} = \frac{{e^{{{words.plain(raw.max())}/"
+            rf"w_{{{ranked[0] + 1}}} = \frac{{e^{{{words.tex(words.plain(raw.max()))}/"
             rf"{words.plain(temperature)}}}}}{{\sum_j e^{{s_j/{words.plain(temperature)}}}}} = "
-            rf"{words.latex(soft.max())}"
+            rf"{words.tex(words.weight(soft.max()))}"
         ),
         notice=(
             f"The ranking is {order} at every T; only the certainty changes. The entropy is "

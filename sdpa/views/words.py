@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import SupportsFloat
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -84,6 +85,8 @@ def plain(value: float) -> str:
     >>> plain(8.0), plain(0.25), plain(-2), plain(1024)
     ('8', '0.25', '−2', '1,024')
     """
+    if 0 < abs(value) < 1e-4:
+        return number(value)
     return f"{value:,.10g}".replace("-", "−")
 
 
@@ -99,7 +102,8 @@ def percent(share: float) -> str:
         return f"{100 * share:.0f} %"
     if share < 1e-4:
         return f"{number(100 * share, 2)} %"
-    return f"{100 * share:.2f} %"
+    digits = max(2, math.ceil(-math.log10(1 - share) - 1e-9) - 2)
+    return f"{100 * Decimal(share):.{digits}f} %"
 
 
 def power_of_ten(value: float) -> str:
@@ -121,7 +125,18 @@ def latex(value: SupportsFloat, digits: int = 3) -> str:
     >>> print(latex(0.98168), latex(4.54e-5))
     0.982 4.54 \cdot 10^{-5}
     """
-    text = number(value, digits).replace("−", "-").replace(",", "{,}")
+    return tex(number(value, digits))
+
+
+def tex(text: str) -> str:
+    r"""Turn a number as these functions write it into LaTeX.
+
+    Examples
+    --------
+    >>> print(tex(plain(-1024)), tex(weight(1 - 2e-9)))
+    -1{,}024 1 - 2.0 \cdot 10^{-9}
+    """
+    text = text.replace("−", "-").replace(",", "{,}")
     if "·10" in text:
         mantissa, power = text.split("·10")
         return rf"{mantissa} \cdot 10^{{{power.translate(_PLAIN)}}}"

@@ -71,11 +71,11 @@ def as_latex(d_k: int, scores: tuple[float, ...]) -> str:
         return f"[{', '.join(write(value) for value in values[:MOST_TERMS])}{more}]"
 
     lines = [
-        (r"s", row(raw, lambda value: words.plain(value).replace("−", "-"))),
+        (r"s", row(raw, lambda value: words.tex(words.plain(value)))),
         (rf"s/\sqrt{{{d_k}}}", row(scaled)),
         (r"e^{s/\sqrt{d_k} - m}", row(exponentials)),
         (r"\textstyle\sum", words.latex(total)),
-        (r"w", row(exponentials / total)),
+        (r"w", row(exponentials / total, lambda value: words.tex(words.weight(value)))),
     ]
     body = r" \\ ".join(f"{name} &= {value}" for name, value in lines)
     return rf"\begin{{aligned}}{body}\end{{aligned}}"
