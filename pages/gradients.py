@@ -35,7 +35,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("The typical row, not the average one", anchor=False)
+st.header("The typical row, not the average one", anchor=False)
 bench = lesson.bench("rows", D_K, N_KEYS)
 view = VIEWS["gradients.rows"](**bench.state)
 with bench.figure:
@@ -50,7 +50,7 @@ bench.presets(
     }
 )
 
-st.subheader("One row's Jacobian, and the chain's own 1/T", anchor=False)
+st.header("One row's Jacobian, and the chain's own 1/T", anchor=False)
 bench = lesson.bench("jacobian", TEMPERATURE, SCORES)
 view = VIEWS["gradients.jacobian"](**bench.state)
 with bench.figure:
@@ -65,7 +65,7 @@ bench.presets(
     }
 )
 
-st.subheader("Where the gradient points", anchor=False)
+st.header("Where the gradient points", anchor=False)
 view = VIEWS["gradients.pointing"](**bench.state)
 show(view)
 explain(view)

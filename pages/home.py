@@ -41,7 +41,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("One link of the chain at a time", anchor=False)
+st.header("One link of the chain at a time", anchor=False)
 LINKS = {
     "variance": "Scores spread like $\\sqrt{d_k}$: sample them and hold them against the law.",
     "temperature": "$\\sqrt{d_k}$ is a temperature: it keeps the ranking, not the certainty.",

@@ -41,24 +41,24 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("An offset changes no weight, a gap does", anchor=False)
+st.header("An offset changes no weight, a gap does", anchor=False)
 gaps = lesson.bench("invariance", GAP)
 with gaps.figure:
     show(VIEWS["overflow.invariance"](offset=bench.state["offset"], **gaps.state))
 
-st.subheader("How likely is it?", anchor=False)
+st.header("How likely is it?", anchor=False)
 rows = lesson.bench("chance", D_K, N_KEYS)
 with rows.figure:
     show(VIEWS["overflow.chance"](**rows.state))
 
-st.subheader("The score itself can overflow", anchor=False)
+st.header("The score itself can overflow", anchor=False)
 show(VIEWS["overflow.dot_product"](d_k=rows.state["d_k"]))
 st.markdown(
     "Here subtracting the maximum comes too late: ∞ − ∞ is not a number. The cure is to divide q "
     "**before** the product, or to add up in a wider format."
 )
 
-st.subheader("Masked rows", anchor=False)
+st.header("Masked rows", anchor=False)
 show(VIEWS["overflow.masks"]())
 
 limits(

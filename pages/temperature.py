@@ -41,7 +41,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("Divide by 1, by $\\sqrt{d_k}$, or by $d_k$?", anchor=False)
+st.header("Divide by 1, by $\\sqrt{d_k}$, or by $d_k$?", anchor=False)
 bench = lesson.bench("divisors", D_K)
 view = VIEWS["temperature.divisors"](**bench.state)
 with bench.figure:

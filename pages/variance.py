@@ -38,7 +38,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("Four times the width, twice the spread", anchor=False)
+st.header("Four times the width, twice the spread", anchor=False)
 show(VIEWS["variance.growth"](**bench.state))
 
 limits(

@@ -40,7 +40,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("Take it with you", anchor=False)
+st.header("Take it with you", anchor=False)
 latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
 latex.code(as_latex(**bench.state), language="latex")
 numpy.code(as_numpy(**bench.state), language="python")
