@@ -219,8 +219,8 @@ def rows(d_k: int, keys: int) -> Drawing:
             **{f"{name}, divided by √d_k": scaled[name] for name in scaled},
         },
         formula=(
-            r"\frac{1}{T}\operatorname{tr} J = \frac{1}{T}\sum_i p_i\,(1-p_i) = "
-            r"\frac{1}{T}\Big(1 - \sum_i p_i^2\Big)"
+            r"\frac{1}{T}\operatorname{tr} J = \frac{1}{T}\sum_i p_i\,(1-p_i) \qquad "
+            r"\sum_i p_i\,(1-p_i) = 1 - \sum_i p_i^2"
         ),
         notice=_rows_notice(raw, scaled, here),
     )
