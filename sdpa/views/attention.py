@@ -75,7 +75,13 @@ def maps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
     means = [float(steps.weights.max(axis=1).mean()) for steps in (sharp, soft)]
     return Drawing(
         data=[
-            _map(soft.scores, "$diverging", SCORE_REACH, "%{z:.1f}", hover="%{z:.4g}"),
+            _map(
+                soft.scores,
+                "$diverging",
+                SCORE_REACH,
+                hover="%{z:.4g}",
+                text=[[words.fixed(score, 1) for score in line] for line in soft.scores],
+            ),
             _weight_map(sharp.weights, allowed, "2"),
             _weight_map(soft.weights, allowed, "3"),
             chart.bars(sharp.weights[here], "$unscaled", chart.NOT_SCALED, **bars),
@@ -120,8 +126,8 @@ def maps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
             "weight, divided": soft.weights.ravel(),
         },
         formula=(
-            r"\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\Big("
-            r"\frac{Q K^{\mathsf T}}{\sqrt{d_k}}\Big) V\qquad "
+            r"\operatorname{Attention}(Q, K, V) = \operatorname{softmax}\big("
+            r"\tfrac{Q K^{\mathsf T}}{\sqrt{d_k}}\big) V\qquad "
             rf"\underset{{{N} \times {d_k}}}{{Q}}\ \underset{{{d_k} \times {N}}}"
             rf"{{K^{{\mathsf T}}}} \to \underset{{{N} \times {N}}}{{\text{{scores}}}}"
             rf"\qquad \sqrt{{d_k}} = \sqrt{{{d_k}}} = {words.latex(root)}"
@@ -165,11 +171,10 @@ def _maps_notice(mask: str, row: int) -> str:
             "the plain formula gives 0/0 = nan. Here, as in PyTorch, such a row gets weights 0 "
             "and output 0."
         )
-    same = "“the”" if TOKENS[row - 1] == "the" else "the word"
     return (
         "Both “the” have the same query and key here, since nothing tells the first place from "
-        f"the fifth: their rows and columns are equal. Compare the outlined row of {same} in the "
-        "two maps of weights: the same order, a different certainty."
+        "the fifth: their rows and columns are equal. Compare the row of "
+        f"“{TOKENS[row - 1]}” in the two maps of weights: the same order, a different certainty."
     )
 
 
@@ -184,7 +189,6 @@ def steps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
     capped = _steps(d_k, "none", softcap, seed, True).logits[here]
     path = np.stack([soft.scores[here], soft.scaled[here], capped, soft.logits[here]], axis=1)
     weights = np.stack([soft.weights[here], sharp.weights[here]], axis=1)
-    labels = [f"“{token}”" for token in TOKENS]
     outputs = {"divided": soft.output[here], "not divided": sharp.output[here]}
     return Drawing(
         data=[
@@ -193,19 +197,19 @@ def steps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
                     np.where(np.isfinite(path), path, 0.0),
                     "$diverging",
                     SCORE_REACH,
-                    "%{text}",
                     hover="%{text}",
                 ),
                 "x": [0, 1, 2, 3],
-                "text": [[_entry(value) for value in line] for line in path],
+                "text": [[words.fixed(value, 2) for value in line] for line in path],
             },
             {
-                **_map(weights, "$sequential", None, "%{text}", hover="%{z:.4g}"),
+                **_map(weights, "$sequential", None, hover="%{z:.4g}"),
                 "x": [4, 5],
-                "text": [[f"{value:.3f}" for value in line] for line in weights],
+                "text": [[words.fixed(value, 3) for value in line] for line in weights],
             },
             _values(values, sharp.weights[here], "$unscaled", "weight, not divided", "circle-open"),
             _values(values, soft.weights[here], "$scaled", "weight, divided", "circle"),
+            _value_names(values, weights.max(axis=1)),
             _output(outputs["not divided"], "$unscaled", "output, not divided"),
             _output(outputs["divided"], "$scaled", "output, divided"),
         ],
@@ -214,7 +218,7 @@ def steps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
             xaxis=chart.axis(
                 "",
                 between=(-0.5, 5.5),
-                domain=[0, 0.6],
+                domain=[0, 0.57],
                 side="top",
                 showline=False,
                 tickvals=[0, 1, 2, 3, 4, 5],
@@ -234,22 +238,10 @@ def steps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
                 ticktext=list(TOKENS),
                 showline=False,
             ),
-            xaxis2=_value_axis("first component of v", domain=[0.7, 1], anchor="y2"),
+            xaxis2=_value_axis("first component of v", domain=[0.67, 1], anchor="y2"),
             yaxis2=_value_axis("second", anchor="x2"),
             annotations=[
                 chart.heading(f"output of {_query(row)}", "2", lift=8),
-                *(
-                    chart.note(
-                        labels[place],
-                        float(values[place, 0]),
-                        float(values[place, 1]),
-                        axes="2",
-                        anchor="center",
-                        yshift=20,
-                    )
-                    for place in range(N)
-                    if TOKENS.index(TOKENS[place]) == place
-                ),
             ],
         ),
         narrow=chart.stacked(2, height=250, gap=90, headed=True),
@@ -301,9 +293,9 @@ def _steps_caption(row: int, d_k: int, cap: float | None, soft: Attention, sharp
         for steps in (soft, sharp)
     ]
     return (
-        f"{name}, at dₖ = {d_k}{capped}: divided, the output {outputs[0]} is a mixture with "
-        f"{words.weight(soft.weights[here].max())} of its largest value; not divided, it is "
-        f"{outputs[1]}, with {words.weight(sharp.weights[here].max())} of one value."
+        f"{name}, at dₖ = {d_k}{capped}: divided, the output is {outputs[0]}, a mixture that "
+        f"takes {words.weight(soft.weights[here].max())} of one value; not divided, it is "
+        f"{outputs[1]} and takes {words.weight(sharp.weights[here].max())} of one value."
     )
 
 
@@ -431,9 +423,7 @@ def divisors(heads: int, d_model: int) -> Drawing:
     )
 
 
-def _map(
-    z: np.ndarray, colours: str, reach: float | None, template: str, *, hover: str, **parts: Any
-) -> Trace:
+def _map(z: np.ndarray, colours: str, reach: float | None, *, hover: str, **parts: Any) -> Trace:
     return {
         "type": "heatmap",
         "z": z,
@@ -445,7 +435,7 @@ def _map(
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
-        "texttemplate": template,
+        "texttemplate": "%{text}",
         "textfont": {"size": 14},
         "hovertemplate": f"{hover}<extra></extra>",
         **parts,
@@ -461,16 +451,11 @@ def _weight_map(weights: np.ndarray, allowed: np.ndarray, axes: str) -> Trace:
         weights,
         "$sequential",
         None,
-        "%{text}",
         hover="%{z:.4g}",
         text=text,
         xaxis=f"x{axes}",
         yaxis=f"y{axes}",
     )
-
-
-def _entry(value: float) -> str:
-    return words.number(value) if abs(value) >= 0.1 or value == 0 else f"{value:.2f}"
 
 
 def _token_axis(**parts: Any) -> Layout:
@@ -516,7 +501,7 @@ def _values(values: np.ndarray, weights: np.ndarray, colour: str, name: str, sym
         "marker": {
             "symbol": symbol,
             "color": colour,
-            "size": 7 + 26 * np.sqrt(weights),  # so that areas are in proportion
+            "size": _diameter(weights),
             "opacity": 0.55 if symbol == "circle" else 1,
             "line": {"width": 2, "color": colour},
         },
@@ -525,6 +510,27 @@ def _values(values: np.ndarray, weights: np.ndarray, colour: str, name: str, sym
         "xaxis": "x2",
         "yaxis": "y2",
     }
+
+
+def _value_names(values: np.ndarray, weights: np.ndarray) -> Trace:
+    """Name each value once, beside the larger of its circles, where there is room."""
+    return {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values[:, 0],
+        "y": values[:, 1],
+        "text": [f"“{t}”" if TOKENS.index(t) == i else "" for i, t in enumerate(TOKENS)],
+        "textposition": [f"middle {'left' if x > 1 else 'right'}" for x in values[:, 0]],
+        "textfont": {"size": 15, "color": "$ink"},
+        "marker": {"size": _diameter(weights), "opacity": 0},
+        "hoverinfo": "skip",
+        "xaxis": "x2",
+        "yaxis": "y2",
+    }
+
+
+def _diameter(weights: np.ndarray) -> np.ndarray:
+    return np.asarray(7 + 26 * np.sqrt(weights))  # so that areas are in proportion
 
 
 def _output(place: np.ndarray, colour: str, name: str) -> Trace:

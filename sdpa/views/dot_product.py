@@ -39,9 +39,8 @@ def plane(angle: int, length_q: float, length_k: float) -> Drawing:
     foot = shadow(q, k)
     score = float(polar_score(length_q, length_k, angle))
     along = float(polar_score(1.0, length_k, angle))
-    products, _ = partial_sums(q, k)
     arc = from_angle(ARC, Q_DIRECTION + np.linspace(0, angle, 13))
-    middle = from_angle(ARC + 0.4, Q_DIRECTION + angle / 2)
+    middle = from_angle(ARC + 0.75, Q_DIRECTION + angle / 2)
     angles = np.array(ANGLE.values, dtype=float)
     curve = polar_score(length_q, length_k, angles)
     fine = np.linspace(-180, 180, 73)
@@ -58,9 +57,16 @@ def plane(angle: int, length_q: float, length_k: float) -> Drawing:
                 width=2,
             ),
             chart.line(arc[:, 0], arc[:, 1], "$ink", "θ", width=2, hoverinfo="skip"),
+            chart.line(
+                [0, foot[0]],
+                [0, foot[1]],
+                "$unscaled",
+                "the part of k along q",
+                width=12,
+                opacity=0.5,
+            ),
             _arrow(q, "$third", "q"),
             _arrow(k, "$fourth", "k"),
-            chart.line([0, foot[0]], [0, foot[1]], "$unscaled", "the part of k along q", width=6),
             _names([_beyond(q), _beyond(k), middle], ["<b>q</b>", "<b>k</b>", f"{degrees}°"]),
             chart.line(
                 fine,
@@ -95,11 +101,12 @@ def plane(angle: int, length_q: float, length_k: float) -> Drawing:
                 zerolinewidth=1,
             ),
             annotations=[
-                chart.note("same side", 178, 16.2, axes="2", anchor="right", font={"size": 14}),
-                chart.note("opposed", 0, -16.2, axes="2", anchor="center", font={"size": 14}),
+                chart.note("above 0: same side", -176, 14.5, axes="2"),
+                chart.note("below 0: opposed", 0, -14.5, axes="2", anchor="center"),
             ],
         ),
         narrow=chart.stacked(2, height=230),
+        height=370,
         caption=(
             f"q is {words.plain(length_q)} long, k {words.plain(length_k)}, and {degrees}° lie "
             f"between them: the score q·k is {words.number(score)}. It is the length of q times "
@@ -108,12 +115,10 @@ def plane(angle: int, length_q: float, length_k: float) -> Drawing:
         numbers={"score": score, "part of k along q": along, "largest": length_q * length_k},
         columns={"angle in degrees": angles, "score q·k": curve},
         formula=(
-            r"q \cdot k = \lVert q\rVert\,\lVert k\rVert \cos\theta = "
+            r"q \cdot k = \lVert q\rVert \lVert k\rVert \cos\theta = q_1 k_1 + q_2 k_2\qquad "
             rf"{words.plain(length_q)} \cdot {words.plain(length_k)} \cdot "
             rf"\cos({_ascii(degrees)}^\circ) = {words.latex(score)}\qquad "
-            r"q_1 k_1 + q_2 k_2 = "
-            rf"{_products(q, k)} = {words.latex(products[0])} + {_bracketed(products[1])} = "
-            rf"{words.latex(score)}"
+            rf"{_products(q, k)} = {words.latex(score)}"
         ),
         notice=_plane_notice(angle, score, length_q * length_k),
     )
@@ -248,7 +253,8 @@ def running_sum(terms: int, cell: str, seed: int) -> Drawing:
                 "showscale": False,
                 "xgap": 2,
                 "ygap": 2,
-                "texttemplate": "%{z:.1f}",
+                "text": [[words.fixed(score, 1) for score in row] for row in grid],
+                "texttemplate": "%{text}",
                 "textfont": {"size": 15},
                 "hovertemplate": "q<sub>%{y}</sub>·k<sub>%{x}</sub> = %{z:.4g}<extra></extra>",
             },
@@ -327,6 +333,7 @@ def running_sum(terms: int, cell: str, seed: int) -> Drawing:
             ],
         ),
         narrow=chart.stacked(3, height=150, gap=60, headed=True),
+        height=370,
         caption=(
             f"After {terms} of {WIDEST} products the sum {name} is "
             f"{words.number(sums[terms - 1])}. The {grid.size} scores have root mean square "
