@@ -80,7 +80,7 @@ def maps(row: int, d_k: int, mask: str, softcap: str, seed: int) -> Drawing:
                 "$diverging",
                 SCORE_REACH,
                 hover="%{z:.4g}",
-                text=[[words.fixed(score, 1) for score in line] for line in soft.scores],
+                text=[[_short(score) for score in line] for line in soft.scores],
             ),
             _weight_map(sharp.weights, allowed, "2"),
             _weight_map(soft.weights, allowed, "3"),
@@ -456,6 +456,11 @@ def _weight_map(weights: np.ndarray, allowed: np.ndarray, axes: str) -> Trace:
         xaxis=f"x{axes}",
         yaxis=f"y{axes}",
     )
+
+
+def _short(score: float) -> str:
+    """Write a score into a narrow cell."""
+    return words.fixed(score, 1 if abs(score) < 9.95 else 0)
 
 
 def _token_axis(**parts: Any) -> Layout:

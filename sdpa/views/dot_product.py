@@ -23,7 +23,7 @@ from sdpa.views import chart, words
 from sdpa.views.view import Drawing, Layout, Trace, view
 
 Q_DIRECTION = 30.0  # degrees; along an axis, one of the two products would always be 0
-REACH = 4.35  # of the plane's axes: beyond the longest arrow
+REACH = 4.9  # of the plane's axes: beyond the longest arrow and its name
 WIDEST = TERMS.values[-1]
 N_QUERIES, N_KEYS = 3, 4
 LARGEST_PRODUCT, LARGEST_SUM = 8.0, 25.0  # of all cells at all seeds; a test holds them to it
@@ -101,8 +101,8 @@ def plane(angle: int, length_q: float, length_k: float) -> Drawing:
                 zerolinewidth=1,
             ),
             annotations=[
-                chart.note("above 0: same side", -176, 14.5, axes="2"),
-                chart.note("below 0: opposed", 0, -14.5, axes="2", anchor="center"),
+                chart.note("same side", -176, 15, axes="2"),
+                chart.note("opposed", 0, -15, axes="2", anchor="center"),
             ],
         ),
         narrow=chart.stacked(2, height=230),
