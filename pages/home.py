@@ -43,10 +43,12 @@ bench.presets(
 
 st.header("One link of the chain at a time", anchor=False)
 LINKS = {
+    "dot-product": "A score is two lengths and an angle, and a sum of $d_k$ products.",
     "variance": "Scores spread like $\\sqrt{d_k}$: sample them and hold them against the law.",
     "temperature": "$\\sqrt{d_k}$ is a temperature: it keeps the ranking, not the certainty.",
     "gradients": "Saturated rows stop learning: the typical row, not the average one.",
     "overflow": "Overflow is another problem with another cure: subtract the maximum.",
+    "attention": "The whole way from Q, K, V to the output, and which $d$ it is.",
     "worked-example": "The scores [8, 4, 0] by hand, and your own numbers.",
 }
 for page in PAGES[1:]:

@@ -244,3 +244,77 @@ FORMAT = Parameter(
     kind="choice",
     help="How many bits hold each number, and so how large it may grow.",
 )
+ANGLE = Parameter(
+    "angle",
+    "Angle θ from q to k, in degrees",
+    60,
+    tuple(range(-180, 181, 15)),
+    help="How far k is turned from q, counter-clockwise.",
+)
+LENGTH_Q = Parameter(
+    "length_q",
+    "Length of q",
+    2.0,
+    tuple(step / 2 for step in range(1, 9)),
+    help="‖q‖, the length of the query's arrow.",
+)
+LENGTH_K = Parameter(
+    "length_k",
+    "Length of k",
+    3.0,
+    tuple(step / 2 for step in range(1, 9)),
+    help="‖k‖, the length of the key's arrow.",
+)
+TERMS = Parameter(
+    "terms",
+    "Products added so far",
+    64,
+    (*range(1, 17), *range(18, 65, 2)),
+    help="How many of the products qᵢkᵢ have been added; a head this wide would stop here.",
+)
+CELL = Parameter(
+    "cell",
+    "Cell of q kᵀ",
+    "q1·k1",
+    tuple(f"q{query}·k{key}" for query in (1, 2, 3) for key in (1, 2, 3, 4)),
+    kind="choice",
+    help="Which query and which key are multiplied.",
+)
+ROW = Parameter(
+    "row",
+    "Query (row)",
+    2,
+    (1, 2, 3, 4, 5, 6),
+    help="Which token asks: its row of weights is outlined and drawn as bars.",
+)
+MASK = Parameter(
+    "mask",
+    "Mask",
+    "none",
+    ("none", "causal", "hide last key", "hide all from query 3"),
+    kind="choice",
+    help="Which keys a query may see. A hidden key's score becomes −∞, its weight 0.",
+)
+SOFTCAP = Parameter(
+    "softcap",
+    "Softcap c",
+    "none",
+    ("none", "50", "20", "5", "2"),
+    kind="choice",
+    help="c·tanh(s/c) after the division: no score passes ±c. Gemma 2 uses 50.",
+)
+D_MODEL = Parameter(
+    "d_model",
+    "Model width",
+    512,
+    (256, 512, 768, 1024, 2048),
+    kind="choice",
+    help="How many numbers describe a token between the layers; the heads share them.",
+)
+HEADS = Parameter(
+    "heads",
+    "Heads",
+    8,
+    (1, 2, 4, 8, 16, 32),
+    help="How many heads share the model's width: each has dₖ = width / heads.",
+)

@@ -24,10 +24,12 @@ class Page:
 
 PAGES = (
     Page("", "pages/home.py", "The chain"),
+    Page("dot-product", "pages/dot_product.py", "Dot product"),
     Page("variance", "pages/variance.py", "Spread"),
     Page("temperature", "pages/temperature.py", "Temperature"),
     Page("gradients", "pages/gradients.py", "Gradients"),
     Page("overflow", "pages/overflow.py", "Overflow"),
+    Page("attention", "pages/attention.py", "Whole attention"),
     Page("worked-example", "pages/worked_example.py", "By hand"),
 )
 

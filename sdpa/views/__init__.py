@@ -1,6 +1,15 @@
 """The views: what the lesson shows, drawn from the core. ``VIEWS`` names them all."""
 
-from sdpa.views import chain, gradients, overflow, temperature, variance, worked_example
+from sdpa.views import (
+    attention,
+    chain,
+    dot_product,
+    gradients,
+    overflow,
+    temperature,
+    variance,
+    worked_example,
+)
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
 
 __all__ = [
@@ -10,7 +19,9 @@ __all__ = [
     "Sweep",
     "View",
     "ViewSpec",
+    "attention",
     "chain",
+    "dot_product",
     "gradients",
     "overflow",
     "temperature",

@@ -141,3 +141,17 @@ def tex(text: str) -> str:
         mantissa, power = text.split("·10")
         return rf"{mantissa} \cdot 10^{{{power.translate(_PLAIN)}}}"
     return text.replace("∞", r"\infty")
+
+
+def fixed(value: SupportsFloat, places: int) -> str:
+    """Write a number with so many places after the point, as a table's column does.
+
+    Examples
+    --------
+    >>> fixed(-17.42, 1), fixed(0.004, 1), fixed(-0.004, 1), fixed(float("-inf"), 2)
+    ('−17.4', '0.0', '0.0', '−∞')
+    """
+    value = float(value)
+    if not math.isfinite(value):
+        return number(value)
+    return f"{round(value, places) + 0.0:.{places}f}".replace("-", "−")
