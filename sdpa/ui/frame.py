@@ -29,6 +29,8 @@ PAGES = (
     Page("gradients", "pages/gradients.py", "Gradients"),
     Page("overflow", "pages/overflow.py", "Overflow"),
     Page("worked-example", "pages/worked_example.py", "By hand"),
+    Page("alternatives", "pages/alternatives.py", "Other ways"),
+    Page("width", "pages/width.py", "One rule, five places"),
 )
 
 _FRAMED = "frame is drawn"

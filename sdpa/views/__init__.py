@@ -1,6 +1,15 @@
 """The views: what the lesson shows, drawn from the core. ``VIEWS`` names them all."""
 
-from sdpa.views import chain, gradients, overflow, temperature, variance, worked_example
+from sdpa.views import (
+    alternatives,
+    chain,
+    gradients,
+    overflow,
+    temperature,
+    variance,
+    width,
+    worked_example,
+)
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
 
 __all__ = [
@@ -10,10 +19,12 @@ __all__ = [
     "Sweep",
     "View",
     "ViewSpec",
+    "alternatives",
     "chain",
     "gradients",
     "overflow",
     "temperature",
     "variance",
+    "width",
     "worked_example",
 ]
