@@ -55,7 +55,12 @@ view = VIEWS["alternatives.length"](rule=rule, **bench.state)
 with bench.figure:
     show(view)
 explain(view)
-bench.presets({"ln n, 1024 keys": {"rule": "log n", "n": 1024}, "√dₖ": {"rule": "divide by √dₖ"}})
+bench.presets(
+    {
+        "ln n, 1024 keys": {"rule": "log n", "n": 1024},
+        "√dₖ, 1024 keys": {"rule": "divide by √dₖ", "n": 1024},
+    }
+)
 
 st.subheader("What is left when q and k grow in training", anchor=False)
 bench = lesson.bench("drift", GROWTH)

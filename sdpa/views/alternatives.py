@@ -64,7 +64,15 @@ def rules(rule: str, d_k: int, keys: int) -> Drawing:
         data=[
             chart.bars(weights[ROOT], "$scaled", ROOT),
             chart.bars(weights[rule], shade(rule), rule, showlegend=rule != ROOT),
-            chart.line(widths, kept[RAW], "$unscaled", RAW, width=2, dash="dot", **right),
+            chart.line(
+                widths,
+                kept[RAW],
+                "$unscaled",
+                RAW,
+                width=2,
+                dash="dot",
+                **right | {"showlegend": rule != RAW},
+            ),
             chart.line(widths, kept[ROOT], "$scaled", ROOT, **right),
             chart.line(widths, kept[rule], shade(rule), rule, **right),
             chart.dot(d_k, kept[ROOT][here], "$scaled", ROOT, **right),
@@ -75,10 +83,6 @@ def rules(rule: str, d_k: int, keys: int) -> Drawing:
             yaxis=chart.axis("weight", between=(0, 1), grid=True),
             xaxis2=chart.width_axis(domain=[0.62, 1], anchor="y2"),
             yaxis2=chart.axis("keys in play", between=(0, keys * 1.05), grid=True, anchor="x2"),
-            annotations=[
-                chart.note(RAW, math.log10(1024), kept[RAW][-1], axes="2", anchor="right")
-                | {"yshift": 10, "font": {"color": "$unscaled", "size": 15}}
-            ],
             **chart.legend_above(),
         ),
         narrow=chart.stacked(2),
@@ -391,10 +395,15 @@ def _drift_notice(rule: str, std: np.ndarray, largest: np.ndarray) -> str:
             "is the one way left to sharpen."
         )
     if RULES[rule].cap is not None:
+        peak, end = largest.max(), largest[-1]
+        ties = (
+            f" Later it falls to {words.number(end)}: scores pressed against the cap become ties."
+            if end < 0.99 * peak
+            else ""
+        )
         return (
-            f"The cap holds the spread to {words.number(std[-1])} where the same scores without it "
-            f"would have spread further, but the largest weight is {words.number(largest[-1])} all "
-            "the same: a cap bounds logits far beyond saturation."
+            f"The cap bounds the logits: their spread ends at {words.number(std[-1])}. That is far "
+            f"beyond saturation, and the largest weight gets up to {words.number(peak)}.{ties}"
         )
     return (
         f"Under “{rule}” logits grow with the scores, here from a spread of {words.number(std[0])} "
@@ -402,24 +411,24 @@ def _drift_notice(rule: str, std: np.ndarray, largest: np.ndarray) -> str:
     )
 
 
-# Each row was looked up at its source. $s$ = q·k, hats are unit vectors, z = s/√d_k.
+# Each row was looked up at its source.
 WHO_USES_WHAT = """
-| who | logits | why | source |
-|---|---|---|---|
-| Transformer | $s/\\sqrt{d_k}$ | random q, k: scores spread like $\\sqrt{d_k}$ | [1706.03762](https://arxiv.org/abs/1706.03762) |
-| T5 | $s$ | $1/\\sqrt{d_k}$ is in the start weights of $W_q$ | [transformers #18284](https://github.com/huggingface/transformers/issues/18284) |
-| μP | $s/d_k$ | training aligns q and k | [2203.03466](https://arxiv.org/abs/2203.03466), [mup #17](https://github.com/microsoft/mup/issues/17) |
-| QK-norm | $g\\,\\hat q\\cdot\\hat k$ | no logit beyond a learned $g$ | [2010.04245](https://arxiv.org/abs/2010.04245) |
-| ViT-22B | LN(q)·LN(k)$/\\sqrt{d_k}$ | logits diverged at 8 billion parameters | [2302.05442](https://arxiv.org/abs/2302.05442) |
-| Qwen3, OLMo 2, Gemma 3 | RMS norm of q and k, then divided | stable training | [2505.09388](https://arxiv.org/abs/2505.09388), [2501.00656](https://arxiv.org/abs/2501.00656), [2503.19786](https://arxiv.org/abs/2503.19786) |
-| Gemma 4 | RMS norm of q and k, scale 1 | learned gains carry the scale | [mlc-llm #3485](https://github.com/mlc-ai/mlc-llm/pull/3485) |
-| nGPT | $\\sqrt{d_k}\\,\\hat q\\cdot\\hat k$, gains | unit vectors: cosines spread like $1/\\sqrt{d_k}$ | [2410.01131](https://arxiv.org/abs/2410.01131), [code](https://github.com/NVIDIA/ngpt/blob/main/model.py) |
-| Swin v2 | $\\cos/\\tau + B$, $\\tau \\ge 0.01$ | a few pixels took all | [2111.09883](https://arxiv.org/abs/2111.09883) |
-| Gemma 2 | $50\\tanh(s/(50\\sqrt{d}))$ | bounds what training makes grow | [2408.00118](https://arxiv.org/abs/2408.00118) |
-| Chiang & Cholak | $\\ln n\\cdot s/\\sqrt{d_k}$ | one key must win at any length | [2202.12172](https://arxiv.org/abs/2202.12172) |
-| Qwen (first) | $\\log_L n\\cdot s/\\sqrt{d_k}$, $n > L$ | longer texts than in training | [code](https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py) |
-| SSMax | $\\sigma\\ln n\\cdot z$, $\\sigma$ learned | attention fades with length | [2501.19399](https://arxiv.org/abs/2501.19399) |
-| Llama 4 | $(1 + 0.1\\ln(1 + \\lfloor i/8192\\rfloor))\\,s/\\sqrt{d_k}$, position $i$ | weights flatten in long contexts | [transformers](https://huggingface.co/docs/transformers/model_doc/llama4) |
-| YaRN | $s/(t\\sqrt{d_k})$ | a context stretched after training | [2309.00071](https://arxiv.org/abs/2309.00071) |
-| Kimi K2 | shrinks $W_q$, $W_k$ above logit 100 | logits exploded in training | [2507.20534](https://arxiv.org/abs/2507.20534) |
+| who | logits | why |
+|---|---|---|
+| [Transformer](https://arxiv.org/abs/1706.03762) | $s/\\sqrt{d_k}$ | scores of random q and k spread like $\\sqrt{d_k}$ |
+| [T5](https://github.com/huggingface/transformers/issues/18284) | $s$ | $1/\\sqrt{d_k}$ is in the start weights of $W_q$ |
+| [μP](https://arxiv.org/abs/2203.03466) | $s/d_k$ | training aligns q and k; [only if heads grow](https://github.com/microsoft/mup/issues/17) |
+| [QK-norm](https://arxiv.org/abs/2010.04245) | $g\\,\\hat q\\cdot\\hat k$ | no logit beyond a learned $g$ |
+| [ViT-22B](https://arxiv.org/abs/2302.05442) | LN(q)·LN(k)$/\\sqrt{d_k}$ | logits diverged at about 8 billion parameters |
+| [Qwen3](https://arxiv.org/abs/2505.09388), [OLMo 2](https://arxiv.org/abs/2501.00656), [Gemma 3](https://arxiv.org/abs/2503.19786) | RMS norm of q and k, then divided | stable training |
+| [Gemma 4](https://github.com/mlc-ai/mlc-llm/pull/3485) | RMS norm of q and k, scale 1 | learned gains carry the scale |
+| [nGPT](https://arxiv.org/abs/2410.01131) | $\\sqrt{d_k}\\,\\hat q\\cdot\\hat k$, [learned gains](https://github.com/NVIDIA/ngpt/blob/main/model.py) | cosines spread like $1/\\sqrt{d_k}$ |
+| [Swin v2](https://arxiv.org/abs/2111.09883) | $\\cos/\\tau + B$, $\\tau \\ge 0.01$ | a few pairs of pixels took all |
+| [Gemma 2](https://arxiv.org/abs/2408.00118) | $50\\tanh\\frac{z}{50}$, $z = s/\\sqrt{d_k}$ | bounds what training makes grow |
+| [Chiang & Cholak](https://arxiv.org/abs/2202.12172) | $\\ln n\\cdot s/\\sqrt{d_k}$ | one key must win at any length |
+| [Qwen, first](https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py) | $\\log_L n\\cdot s/\\sqrt{d_k}$, $n > L$ | texts longer than the $L$ of training |
+| [SSMax](https://arxiv.org/abs/2501.19399) | $\\sigma\\ln n\\cdot s$, $\\sigma$ learned | attention fades with length |
+| [Llama 4](https://huggingface.co/docs/transformers/model_doc/llama4) | $s/\\sqrt{d_k}$, raised with the logarithm of the position | weights flatten in long texts |
+| [YaRN](https://arxiv.org/abs/2309.00071) | $s/(t\\sqrt{d_k})$ | a context stretched after training |
+| [Kimi K2](https://arxiv.org/abs/2507.20534) | shrinks $W_q$, $W_k$ beyond a logit of 100 | logits exploded in training |
 """  # noqa: E501

@@ -70,9 +70,10 @@ def side_by_side(
         parts[f"yaxis{number}"] = panel.up | {"anchor": f"x{number}"}
         parts["annotations"].append(chart.heading(panel.title, number))
     layout = chart.layout(
-        **parts, **chart.legend_above(top=1.1), margin={"l": 52, "r": 14, "t": 66, "b": 50}
+        **parts, **chart.legend_above(top=1.12), margin={"l": 52, "r": 14, "t": 70, "b": 50}
     )
-    return data, layout, chart.stacked(len(panels), headed=True)
+    height = 170 if len(panels) > 1 else 240
+    return data, layout, chart.stacked(len(panels), height=height, gap=100, headed=True)
 
 
 def steps_axis(title: str, values: Sequence[float], shown: Sequence[float]) -> Layout:

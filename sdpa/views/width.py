@@ -56,7 +56,7 @@ def tanh(fan_in: int) -> Drawing:
             for name, colour, of in both
         ]
 
-    law = Curve("√n", "$ink", np.sqrt(_FAN_INS), dash="dot", width=2)
+    law = Curve("√n", "$ink", np.sqrt(_FAN_INS), dash="dot", width=2, legend=True)
     panels = [
         Panel("std before tanh", [*pair("std"), law], across, size_axis(0.6, 50, (1, 4, 16, 32))),
         Panel("saturated units", pair("saturated_share"), across, share_axis()),
@@ -126,7 +126,7 @@ def relu(layers: int) -> Drawing:
     curves = [
         Curve("variance 1/n", "$unscaled", one.rms, marked=True, legend=True),
         Curve("variance 2/n", "$scaled", two.rms, marked=True, legend=True),
-        Curve("2<sup>−layer/2</sup>", "$ink", law, dash="dot", width=2, legend=True),
+        Curve("√½ a layer", "$ink", law, dash="dot", width=2, legend=True),
         Curve("one network in ten is below", "$scaled", two.low, width=1, parts=faint),
         Curve("one network in ten is above", "$scaled", two.high, width=1, parts=faint),
     ]
