@@ -263,7 +263,7 @@ LENGTH = Parameter(
 )
 GROWTH = Parameter(
     "growth",
-    "Growth of q and k",
+    "Growth of the scores",
     1,
     (1, 2, 4, 8, 16, 32, 64),
     help="How many times larger scores have become than at the start of training.",
