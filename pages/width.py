@@ -34,7 +34,12 @@ with bench.figure:
     show(view if guess is None else view.marked(said, y=guess, axes="2"))
 explain(view)
 bench.presets(
-    {"16 inputs": {"fan_in": 16}, "256 inputs": {"fan_in": 256}, "1024 inputs": {"fan_in": 1024}},
+    {
+        "4 inputs": {"fan_in": 4},
+        "16 inputs": {"fan_in": 16},
+        "256 inputs": {"fan_in": 256},
+        "1024 inputs": {"fan_in": 1024},
+    },
     reset=True,
 )
 

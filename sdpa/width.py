@@ -161,7 +161,8 @@ def residual_stream(
     (np.float64(7.0), np.float64(1.4))
     """
     steps = _integer("branches", branches), _integer("width", width)
-    drawn = np.random.default_rng(seed).standard_normal((steps[0] + 1, steps[1]))
+    rng = np.random.default_rng(seed)
+    drawn = rng.standard_normal((steps[0] + 1, steps[1]))
     drawn[1:] *= _positive("branch_std", branch_std)
     stds: Floats = np.sqrt((np.cumsum(drawn, axis=0) ** 2).mean(axis=1))
     return stds

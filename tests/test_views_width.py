@@ -113,3 +113,17 @@ def test_one_divisor_fits_independent_sums_and_the_other_aligned_ones(d_k):
     assert numbers["aligned by √d_k"] == pytest.approx(
         numbers["aligned by d_k"] * math.sqrt(d_k), rel=1e-12
     )
+
+
+def test_both_panels_of_sums_draw_what_the_table_holds():
+    view = VIEWS["width.aligned"]()
+    for name, kind in (("independent (rms)", "independent"), ("correlated 0.2 (mean)", "aligned")):
+        for axis, divisor in (("y", "√d_k"), ("y2", "d_k")):
+            (curve,) = [
+                t
+                for t in view.drawing.data
+                if (t["mode"], t["name"], t["yaxis"]) == ("lines", name, axis)
+            ]
+            np.testing.assert_allclose(
+                curve["y"], column(view, f"{kind}, by {divisor}"), rtol=1e-12
+            )

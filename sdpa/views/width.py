@@ -220,7 +220,7 @@ def residual(branches: int) -> Drawing:
             rf"{branches + 1}\qquad 1 + L \cdot \frac1L = 2"
         ),
         notice=(
-            "The terms here are **layers**, not components, and the rule is the same. GPT-2 scales "
+            "The terms here are **layers**, not components, and the rule is the same. GPT‑2 scales "
             "the weights that write to the stream by 1/√N, N being the number of residual layers, "
             "two in each block."
         ),
