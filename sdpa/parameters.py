@@ -317,4 +317,57 @@ HEADS = Parameter(
     8,
     (1, 2, 4, 8, 16, 32),
     help="How many heads share the model's width: each has dₖ = width / heads.",
+RULE = Parameter(
+    "rule",
+    "Rule for the logits",
+    "QK-norm",
+    (
+        "divide by 1",
+        "divide by √dₖ",
+        "divide by dₖ",
+        "divide by a learned T",
+        "softcap",
+        "softcap without √dₖ",
+        "QK-norm",
+        "RMS QK-norm",
+        "cosine",
+        "log n",
+    ),
+    kind="choice",
+    help="What turns a raw score, or the cosine of q and k, into the number that softmax sees.",
+)
+LENGTH = Parameter(
+    "n",
+    "Number of keys n",
+    64,
+    (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
+    help="How many keys share one query's attention: the length of the context.",
+)
+GROWTH = Parameter(
+    "growth",
+    "Growth of the scores",
+    1,
+    (1, 2, 4, 8, 16, 32, 64),
+    help="How many times larger scores have become than at the start of training.",
+)
+FAN_IN = Parameter(
+    "fan_in",
+    "Inputs of a unit n",
+    256,
+    (4, 8, 16, 32, 64, 128, 256, 512, 1024),
+    help="How many products a unit adds up.",
+)
+LAYERS = Parameter(
+    "layers",
+    "ReLU layers",
+    20,
+    tuple(range(1, 21)),
+    help="How many layers a signal has passed.",
+)
+BRANCHES = Parameter(
+    "branches",
+    "Residual branches L",
+    48,
+    (1, 2, 4, 6, 12, 24, 48, 96),
+    help="How many layers add their output to the stream.",
 )

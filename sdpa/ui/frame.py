@@ -31,6 +31,8 @@ PAGES = (
     Page("overflow", "pages/overflow.py", "Overflow"),
     Page("attention", "pages/attention.py", "Whole attention"),
     Page("worked-example", "pages/worked_example.py", "By hand"),
+    Page("alternatives", "pages/alternatives.py", "Other ways"),
+    Page("width", "pages/width.py", "One rule, five places"),
 )
 
 _FRAMED = "frame is drawn"

@@ -4,10 +4,13 @@ from sdpa.views import (
     attention,
     chain,
     dot_product,
+    alternatives,
+    chain,
     gradients,
     overflow,
     temperature,
     variance,
+    width,
     worked_example,
 )
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
@@ -20,11 +23,13 @@ __all__ = [
     "View",
     "ViewSpec",
     "attention",
+    "alternatives",
     "chain",
     "dot_product",
     "gradients",
     "overflow",
     "temperature",
     "variance",
+    "width",
     "worked_example",
 ]
