@@ -29,6 +29,7 @@ PAGES = (
     Page("gradients", "pages/gradients.py", "Gradients"),
     Page("overflow", "pages/overflow.py", "Overflow"),
     Page("worked-example", "pages/worked_example.py", "By hand"),
+    Page("training", "pages/training.py", "Train it"),
 )
 
 _FRAMED = "frame is drawn"

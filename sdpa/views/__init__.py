@@ -1,6 +1,14 @@
 """The views: what the lesson shows, drawn from the core. ``VIEWS`` names them all."""
 
-from sdpa.views import chain, gradients, overflow, temperature, variance, worked_example
+from sdpa.views import (
+    chain,
+    gradients,
+    overflow,
+    temperature,
+    training,
+    variance,
+    worked_example,
+)
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
 
 __all__ = [
@@ -14,6 +22,7 @@ __all__ = [
     "gradients",
     "overflow",
     "temperature",
+    "training",
     "variance",
     "worked_example",
 ]
