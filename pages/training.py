@@ -25,17 +25,17 @@ under_first = st.container()
 st.subheader("Sure and wrong: the weights on the way", anchor=False)
 second = lesson.bench("matrices", STEP)
 under_second = st.container()
-st.subheader("The gradient is there, but it points elsewhere", anchor=False)
+st.subheader("Where a wrong row's gradient points", anchor=False)
 third = lesson.bench("share", PAIRS, LEARNING_RATE, SEED)
 setting = {**first.state, **third.state}
 
 with first.aside:
     guess = lesson.predict(
-        "At $d_k = 64$, after 200 steps without a divisor: what share of the queries find their "
+        "At $d_k = 256$, after 200 steps without a divisor: what share of the queries find their "
         "key?",
         [step / 20 for step in range(21)],
-        at={**usual, "d_k": 64},
-        answer=lambda: loss(**usual, d_k=64).numbers["accuracy by 1"],
+        at={**usual, "d_k": 256},
+        answer=lambda: loss(**usual, d_k=256).numbers["accuracy by 1"],
         text=percent,
         answer_text=percent,
     )

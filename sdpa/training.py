@@ -271,7 +271,7 @@ def train_lookup(
             rows -= adam.change(gradient) if optimiser == "adam" else lr * gradient
 
     kept = tuple(step for step in kept if step <= steps)
-    wrong = log_weights.argmax(axis=-1) != target
+    right = log_weights.argmax(axis=-1) == target
     lost = ~np.isfinite(norm)
     # Over a row the gradient sums to 0, so half of its size pushes up: the half that is free of
     # cancellation where one key has nearly all the weight.
@@ -284,9 +284,9 @@ def train_lookup(
 
     return Training(
         loss=shaped(_loss(log_weights, target, loss)),
-        accuracy=shaped(np.where(lost, np.nan, 1 - wrong.mean(axis=-1))),
-        share=shaped(_median(on_target / (2 * upward), wrong & (upward > 0))),
-        row_gradient=shaped(_median(2 * upward, wrong)),
+        accuracy=shaped(np.where(lost, np.nan, right.mean(axis=-1))),
+        share=shaped(_median(on_target / (2 * upward), ~right & (upward > 0))),
+        row_gradient=shaped(_median(2 * upward, ~right)),
         gradient_norm=shaped(norm),
         weights=shaped(np.exp(log_weights[:, list(kept)])),
         kept=kept,
@@ -318,7 +318,7 @@ class _Adam:
         self.work += np.float32(_EPSILON / unit)
         np.divide(self.sum, self.work, out=self.work)
         self.work *= np.float32(self.lr * (1 - _BETA_1) / (1 - _BETA_1**self.steps) / unit)
-        return self.work
+        return np.asarray(self.work)
 
 
 def _loss(log_weights: Floats, target: Integers, loss: str) -> Floats:

@@ -145,10 +145,10 @@ def _loss_formula(history: Training, on_values: bool) -> str:
     ends = (r"\text{none}" if math.isnan(end) else words.latex(end) for end in history.loss[:, -1])
     names = ("1", r"\sqrt{d_k}", "d_k")
     return (
-        r"w_i = \operatorname{softmax}(q_i K^{\mathsf T}/T),\quad L = "
+        r"w_i = \operatorname{softmax}(q_i K^{\mathsf T}/T) \qquad L = "
         + which
         + r"\qquad "
-        + r",\quad ".join(f"L_{{T={name}}} = {end}" for name, end in zip(names, ends, strict=True))
+        + r"\qquad ".join(f"L_{{T={name}}} = {end}" for name, end in zip(names, ends, strict=True))
     )
 
 
@@ -177,8 +177,8 @@ def _loss_notice(history: Training, optimiser: str, on_values: bool) -> str:
     norms = history.gradient_norm[:2, 0]
     longer = (
         f"The very first gradient, by all queries and keys, is {words.number(norms[0])} long "
-        f"without the divisor and {words.number(norms[1])} with √dₖ: it did not vanish. It points "
-        "elsewhere, as the last figure shows."
+        f"without the divisor and {words.number(norms[1])} with √dₖ: it did not vanish. But "
+        "little of it pulls towards the right keys, as the last figure shows."
     )
     if math.isnan(root):
         return (
@@ -268,7 +268,7 @@ def weights(
     )
     for place, panel in enumerate(axes):
         layout[f"xaxis{panel}"] = chart.axis(
-            "key",
+            "right key of query",
             between=(-0.5, pairs - 0.5),
             domain=[0.345 * place, 0.345 * place + 0.31],
             **labels,
@@ -333,7 +333,7 @@ def _weights_notice(shares: list[float], means: list[float], step: int) -> str:
     if means[0] - shares[0] > 0.3:
         return (
             f"Without a divisor the rows are sure and wrong: {words.weight(means[0])} on one key, "
-            f"{words.weight(shares[0])} on the right one. A dark cell beside the diagonal hardly "
+            f"{words.weight(shares[0])} on the right one. A full cell off the diagonal hardly "
             "moves from step to step."
         )
     return (
