@@ -33,6 +33,7 @@ PAGES = (
     Page("worked-example", "pages/worked_example.py", "By hand"),
     Page("alternatives", "pages/alternatives.py", "Other ways"),
     Page("width", "pages/width.py", "One rule, five places"),
+    Page("training", "pages/training.py", "Train it"),
 )
 
 _FRAMED = "frame is drawn"

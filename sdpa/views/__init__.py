@@ -11,6 +11,8 @@ from sdpa.views import (
     temperature,
     variance,
     width,
+    training,
+    variance,
     worked_example,
 )
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
@@ -29,6 +31,7 @@ __all__ = [
     "gradients",
     "overflow",
     "temperature",
+    "training",
     "variance",
     "width",
     "worked_example",
