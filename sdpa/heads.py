@@ -235,7 +235,8 @@ def ladder(layer: int, head: int) -> Floats:
     >>> ladder(3, 1).round(1)
     array([ 32. ,  88.5,  31.6,  56.5, 110.1, 107.2, 112.4])
     """
-    return ladders()[_head(layer, head)]
+    steps: Floats = ladders()[_head(layer, head)]
+    return steps
 
 
 @lru_cache(maxsize=1)

@@ -29,6 +29,7 @@ PAGES = (
     Page("gradients", "pages/gradients.py", "Gradients"),
     Page("overflow", "pages/overflow.py", "Overflow"),
     Page("worked-example", "pages/worked_example.py", "By hand"),
+    Page("assumptions", "pages/assumptions.py", "Assumptions"),
 )
 
 _FRAMED = "frame is drawn"
