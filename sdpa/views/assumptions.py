@@ -232,10 +232,9 @@ def law(amount: int, d_k: int, premise: str) -> Drawing:
             annotations=[
                 chart.note(
                     "√d<sub>k</sub>",
-                    math.log10(700),
-                    math.log10(20),
+                    math.log10(26),
+                    math.log10(4.4),
                     axes="2",
-                    anchor="right",
                     yanchor="top",
                 )
             ],
@@ -288,9 +287,9 @@ def _law_formula(dial: Dial, value: Any, d_k: int, law: float) -> str:
         return r"\operatorname{Var} q_i = \infty \qquad \operatorname{Var} s = \infty"
     symbols = dial.law("d_k", dial.symbol)
     numbers = dial.law(str(d_k), value)
-    result = rf"\operatorname{{std}} s = {words.latex(law)}"
     return (
-        rf"\operatorname{{Var}} s = {symbols} \qquad {numbers} = {words.latex(law**2)},\ {result}"
+        rf"\operatorname{{Var}} s = {symbols} \qquad {numbers} = {words.latex(law**2)} \qquad "
+        rf"\operatorname{{std}} s = {words.latex(law)}"
     )
 
 
@@ -298,8 +297,7 @@ def _law_notice(dial: Dial, amount: int, given: Mapping[str, Any], law: float, r
     if not math.isfinite(law):
         return (
             "A sum of such products has no variance, so no power of dₖ brings it under one roof: "
-            "there is no √dₖ law here. Trained networks do not go this far, but single huge "
-            "components act a little like it."
+            "there is no √dₖ law here, and most dots of the right panel lie above it."
         )
     if amount == 0 and "normalise" not in given:
         return "At step 0 the premise holds, and so does √dₖ. Take the slider to the right."
@@ -317,7 +315,6 @@ def heads(head: int, layer: int, sentence: str) -> Drawing:
     n = len(found.tokens)
     query, noun = found.row("it"), found.row(sentence)
     soft, hard = (steps.weights[query] for steps in (scaled, raw))
-    top = int(soft.argmax())
     labels: Layout = {"tickvals": list(range(n)), "ticktext": list(found.tokens)}
     keys: Layout = {"tickangle": -90, "showline": False, "constrain": "domain", **labels}
     return Drawing(
@@ -375,7 +372,7 @@ def heads(head: int, layer: int, sentence: str) -> Drawing:
             rf"{words.latex(scaled.scores[query, noun])},\quad "
             rf"\frac{{s}}{{\sqrt{{32}}}} = {words.latex(scaled.scaled[query, noun])}"
         ),
-        notice=_heads_notice(layer, head, sentence, found.tokens[top], float(soft[top]), one),
+        notice=_heads_notice(layer, head, found.tokens, scaled.weights, one),
     )
 
 
@@ -408,17 +405,24 @@ def _boxed(row: int, n: int, axes: str) -> Layout:
 
 
 def _heads_notice(
-    layer: int, head: int, sentence: str, top: str, share: float, one: encoder.Measured
+    layer: int, head: int, tokens: tuple[str, ...], weights: np.ndarray, one: encoder.Measured
 ) -> str:
-    most = f"Divided, “it” looks most at “{top}” ({words.weight(share)})."
+    favourites = weights.argmax(axis=-1)
+    it = tokens.index("it")
+    most = (
+        f"Divided, “it” looks most at “{tokens[favourites[it]]}” "
+        f"({words.weight(weights[it].max())})."
+    )
     if (layer, head) == (LAYER.default, HEAD.default):
         most += (
             " This head was **selected**: of all 72 it gives “animal” the most, found by search. "
-            "On the two other sentences it happens to do so for “cup” and “letter” too."
+            "On the two other sentences it turned out to do so for “cup” and “letter” too."
         )
+    elif np.array_equal(favourites[1:], np.arange(len(tokens) - 1)):
+        most += " So does every token of this head: it looks at the one before it."
     return (
         f"{most} Taking the divisor away lifts the largest weight of a row from "
-        f"{words.number(one.top_weight)} to {words.number(one.top_weight_undivided)} on average. "
+        f"{words.weight(one.top_weight)} to {words.weight(one.top_weight_undivided)} on average. "
         "That is an **ablation** of a network trained with the divisor, not what a network "
         "trained without it would do."
     )
