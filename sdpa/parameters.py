@@ -409,4 +409,50 @@ LEARNING_RATE = Parameter(
     kind="choice",
     help="auto takes 30 for SGD with the loss on the values, 1 with the loss on the weights, and "
     "0.01 for Adam.",
+PREMISE = Parameter(
+    "premise",
+    "Premise to leave",
+    "correlation in both",
+    (
+        "mean",
+        "spread",
+        "correlation in both",
+        "correlation in one",
+        "alignment",
+        "shape and tails",
+        "unit norm",
+        "layer norm",
+        "rms norm",
+    ),
+    kind="choice",
+    help="What is no longer so of q and k; the caption says how far.",
+)
+AMOUNT = Parameter(
+    "amount",
+    "How far, in steps",
+    3,
+    (0, 1, 2, 3, 4, 5),
+    help="0 keeps the premise; each step leaves it further, by the amount that the caption names.",
+)
+LAYER = Parameter(
+    "layer",
+    "Layer",
+    3,
+    (0, 1, 2, 3, 4, 5),
+    help="Of the encoder's six layers, counted from 0.",
+)
+HEAD = Parameter(
+    "head",
+    "Head",
+    1,
+    tuple(range(12)),
+    help="Of the layer's twelve heads, counted from 0.",
+)
+SENTENCE = Parameter(
+    "sentence",
+    "Sentence",
+    "animal",
+    ("animal", "cup", "letter"),
+    kind="choice",
+    help="By the noun that its “it” stands for; the caption has the sentence in full.",
 )

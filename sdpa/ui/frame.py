@@ -34,6 +34,7 @@ PAGES = (
     Page("alternatives", "pages/alternatives.py", "Other ways"),
     Page("width", "pages/width.py", "One rule, five places"),
     Page("training", "pages/training.py", "Train it"),
+    Page("assumptions", "pages/assumptions.py", "Assumptions"),
 )
 
 _FRAMED = "frame is drawn"
