@@ -44,12 +44,12 @@ bench.presets(
 )
 rule = bench.state["rule"]
 
-st.subheader("What is left of the width", anchor=False)
+st.header("What is left of the width", anchor=False)
 view = VIEWS["alternatives.width"](**bench.state)
 show(view)
 explain(view)
 
-st.subheader("What is left of the number of keys", anchor=False)
+st.header("What is left of the number of keys", anchor=False)
 bench = lesson.bench("length", LENGTH)
 view = VIEWS["alternatives.length"](rule=rule, **bench.state)
 with bench.figure:
@@ -62,7 +62,7 @@ bench.presets(
     }
 )
 
-st.subheader("What is left when q and k grow in training", anchor=False)
+st.header("What is left when q and k grow in training", anchor=False)
 bench = lesson.bench("drift", GROWTH)
 view = VIEWS["alternatives.drift"](rule=rule, **bench.state)
 with bench.figure:
@@ -72,7 +72,7 @@ bench.presets(
     {"QK-norm": {"rule": "QK-norm", "growth": 16}, "Cap": {"rule": "softcap", "growth": 64}}
 )
 
-st.subheader("Who uses what", anchor=False)
+st.header("Who uses what", anchor=False)
 st.markdown(WHO_USES_WHAT)
 
 limits(

@@ -41,7 +41,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("A trained encoder, with the divisor and without", anchor=False)
+st.header("A trained encoder, with the divisor and without", anchor=False)
 bench = lesson.bench("heads", LAYER, HEAD, SENTENCE)
 view = VIEWS["assumptions.heads"](**bench.state)
 with bench.figure:
@@ -57,12 +57,12 @@ bench.presets(
 )
 chosen = {"layer": bench.state["layer"], "head": bench.state["head"]}
 
-st.subheader("How far do trained scores spread?", anchor=False)
+st.header("How far do trained scores spread?", anchor=False)
 view = VIEWS["assumptions.spread"](**chosen)
 show(view)
 explain(view)
 
-st.subheader("From footnote 4 to the measured spread", anchor=False)
+st.header("From footnote 4 to the measured spread", anchor=False)
 view = VIEWS["assumptions.ladder"](**chosen)
 show(view)
 explain(view)

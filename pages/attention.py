@@ -19,7 +19,7 @@ lesson = begin(
 maps, asked = VIEWS["attention.maps"], {"row": 2, "d_k": 64, "mask": "none"}
 first = lesson.bench("maps", ROW, D_K, MASK)
 between = st.container()
-st.subheader("One row step by step", anchor=False)
+st.header("One row step by step", anchor=False)
 second = lesson.bench("steps", SOFTCAP, SEED)
 state = {**first.state, **second.state}
 with first.aside:
@@ -54,7 +54,7 @@ numpy, torch = st.tabs(["NumPy", "PyTorch"])
 numpy.code(as_numpy(**state), language="python")
 torch.code(as_torch(**state), language="python")
 
-st.subheader("Which d? The width of the head", anchor=False)
+st.header("Which d? The width of the head", anchor=False)
 bench = lesson.bench("divisors", HEADS, D_MODEL)
 view = VIEWS["attention.divisors"](**bench.state)
 with bench.figure:

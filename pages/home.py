@@ -50,6 +50,10 @@ LINKS = {
     "overflow": "Overflow is another problem with another cure: subtract the maximum.",
     "attention": "The whole way from Q, K, V to the output, and which $d$ it is.",
     "worked-example": "The scores [8, 4, 0] by hand, and your own numbers.",
+    "assumptions": "What $\\sqrt{d_k}$ presumes, and what a trained encoder keeps of it.",
+    "training": "Learn a lookup with and without the divisor, live.",
+    "alternatives": "Other rules for the same scores: QK-norm, softcap, log n and more.",
+    "width": "The same rule in layers, residual streams and classifiers.",
 }
 for page in PAGES[1:]:
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -22,10 +22,10 @@ usual = {"optimiser": "SGD", "loss": "values", "lr": "auto", "pairs": 16, "seed"
 # All three figures show one training, so their controls come first and the figures after.
 first = lesson.bench("loss", D_K, OPTIMISER, LOSS)
 under_first = st.container()
-st.subheader("Sure and wrong: the weights on the way", anchor=False)
+st.header("Sure and wrong: the weights on the way", anchor=False)
 second = lesson.bench("matrices", STEP)
 under_second = st.container()
-st.subheader("Where a wrong row's gradient points", anchor=False)
+st.header("Where a wrong row's gradient points", anchor=False)
 third = lesson.bench("share", PAIRS, LEARNING_RATE, SEED)
 setting = {**first.state, **third.state}
 

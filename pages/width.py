@@ -43,26 +43,26 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("Twenty ReLU layers", anchor=False)
+st.header("Twenty ReLU layers", anchor=False)
 bench = lesson.bench("relu", LAYERS)
 view = VIEWS["width.relu"](**bench.state)
 with bench.figure:
     show(view)
 explain(view)
 
-st.subheader("The residual stream", anchor=False)
+st.header("The residual stream", anchor=False)
 bench = lesson.bench("residual", BRANCHES)
 view = VIEWS["width.residual"](**bench.state)
 with bench.figure:
     show(view)
 explain(view)
 
-st.subheader("The classifier's head", anchor=False)
+st.header("The classifier's head", anchor=False)
 view = VIEWS["width.head"](**first.state)
 show(view)
 explain(view)
 
-st.subheader("Aligned sums: where $\\sqrt m$ is not enough", anchor=False)
+st.header("Aligned sums: where $\\sqrt m$ is not enough", anchor=False)
 bench = lesson.bench("aligned", D_K)
 view = VIEWS["width.aligned"](**bench.state)
 with bench.figure:

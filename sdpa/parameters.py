@@ -317,6 +317,47 @@ HEADS = Parameter(
     8,
     (1, 2, 4, 8, 16, 32),
     help="How many heads share the model's width: each has dₖ = width / heads.",
+)
+OPTIMISER = Parameter(
+    "optimiser",
+    "Optimiser",
+    "SGD",
+    ("SGD", "Adam"),
+    kind="choice",
+    help="SGD steps down the gradient as it is; Adam rescales every component to a similar step.",
+)
+LOSS = Parameter(
+    "loss",
+    "Loss placed on",
+    "values",
+    ("values", "weights"),
+    kind="choice",
+    help="On the values that attention returns, as in a Transformer, or on the weights themselves.",
+)
+STEP = Parameter(
+    "step",
+    "Training step",
+    50,
+    (0, 1, 2, 5, 10, 20, 50, 100, 200),
+    help="How many steps of training lie behind the weights that are shown.",
+)
+PAIRS = Parameter(
+    "pairs",
+    "Queries and keys n",
+    16,
+    (4, 8, 16),
+    kind="choice",
+    help="How many queries there are, and how many keys: each query has one right key.",
+)
+LEARNING_RATE = Parameter(
+    "lr",
+    "Learning rate",
+    "auto",
+    ("auto", 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+    kind="choice",
+    help="auto takes 30 for SGD with the loss on the values, 1 with the loss on the weights, and "
+    "0.01 for Adam.",
+)
 RULE = Parameter(
     "rule",
     "Rule for the logits",
@@ -370,45 +411,7 @@ BRANCHES = Parameter(
     48,
     (1, 2, 4, 6, 12, 24, 48, 96),
     help="How many layers add their output to the stream.",
-OPTIMISER = Parameter(
-    "optimiser",
-    "Optimiser",
-    "SGD",
-    ("SGD", "Adam"),
-    kind="choice",
-    help="SGD steps down the gradient as it is; Adam rescales every component to a similar step.",
 )
-LOSS = Parameter(
-    "loss",
-    "Loss placed on",
-    "values",
-    ("values", "weights"),
-    kind="choice",
-    help="On the values that attention returns, as in a Transformer, or on the weights themselves.",
-)
-STEP = Parameter(
-    "step",
-    "Training step",
-    50,
-    (0, 1, 2, 5, 10, 20, 50, 100, 200),
-    help="How many steps of training lie behind the weights that are shown.",
-)
-PAIRS = Parameter(
-    "pairs",
-    "Queries and keys n",
-    16,
-    (4, 8, 16),
-    kind="choice",
-    help="How many queries there are, and how many keys: each query has one right key.",
-)
-LEARNING_RATE = Parameter(
-    "lr",
-    "Learning rate",
-    "auto",
-    ("auto", 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
-    kind="choice",
-    help="auto takes 30 for SGD with the loss on the values, 1 with the loss on the weights, and "
-    "0.01 for Adam.",
 PREMISE = Parameter(
     "premise",
     "Premise to leave",

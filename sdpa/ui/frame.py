@@ -20,22 +20,24 @@ class Page:
     url_path: str
     file: str
     menu: str
+    section: str = "Lesson"
 
 
 PAGES = (
     Page("", "pages/home.py", "The chain"),
-    Page("dot-product", "pages/dot_product.py", "Dot product"),
+    Page("dot-product", "pages/dot-product.py", "Dot product"),
     Page("variance", "pages/variance.py", "Spread"),
     Page("temperature", "pages/temperature.py", "Temperature"),
     Page("gradients", "pages/gradients.py", "Gradients"),
     Page("overflow", "pages/overflow.py", "Overflow"),
     Page("attention", "pages/attention.py", "Whole attention"),
-    Page("worked-example", "pages/worked_example.py", "By hand"),
-    Page("alternatives", "pages/alternatives.py", "Other ways"),
-    Page("width", "pages/width.py", "One rule, five places"),
-    Page("training", "pages/training.py", "Train it"),
-    Page("assumptions", "pages/assumptions.py", "Assumptions"),
+    Page("worked-example", "pages/worked-example.py", "By hand"),
+    Page("assumptions", "pages/assumptions.py", "Assumptions", "Deeper"),
+    Page("training", "pages/training.py", "Train it", "Deeper"),
+    Page("alternatives", "pages/alternatives.py", "Other ways", "Deeper"),
+    Page("width", "pages/width.py", "One rule, five places", "Deeper"),
 )
+SECTIONS = tuple(dict.fromkeys(page.section for page in PAGES))
 
 _FRAMED = "frame is drawn"
 
@@ -51,6 +53,7 @@ def run() -> None:
     _settle_memory()
     page = _navigation()
     st.html(ROOT / "assets" / "style.css")
+    _menu(page.url_path)
     st.session_state[_FRAMED] = True
     page.run()
     _onward(page.url_path)
@@ -79,7 +82,7 @@ def _navigation() -> Any:
             )
             for page in PAGES
         ],
-        position="top",
+        position="hidden",
     )
 
 
@@ -90,8 +93,28 @@ def _settle_memory() -> None:
     gc.freeze()
 
 
+def _menu(url_path: str) -> None:
+    """Draw the menu into the header: in Streamlit's own, the sections are lists only by name."""
+    here = PAGES[_place(url_path)]
+    with st.container(key="menu", horizontal=True, gap="small"):
+        for section in SECTIONS:
+            # The page is in the key, so that a menu is shut again on the page that it led to.
+            with st.popover(
+                f"**{section}**" if section == here.section else section,
+                type="tertiary",
+                key=f"menu {section} {url_path}",
+            ):
+                for page in PAGES:
+                    if page.section == section:
+                        st.page_link(ROOT / page.file, label=page.menu)
+
+
+def _place(url_path: str) -> int:
+    return next(i for i, page in enumerate(PAGES) if page.url_path == url_path)
+
+
 def _onward(url_path: str) -> None:
-    place = next(i for i, page in enumerate(PAGES) if page.url_path == url_path)
+    place = _place(url_path)
     with st.container(key="onward", horizontal=True, horizontal_alignment="distribute"):
         if place > 0:
             before = PAGES[place - 1]

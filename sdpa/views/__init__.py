@@ -1,19 +1,17 @@
 """The views: what the lesson shows, drawn from the core. ``VIEWS`` names them all."""
 
 from sdpa.views import (
+    alternatives,
+    assumptions,
     attention,
     chain,
     dot_product,
-    alternatives,
-    assumptions,
-    chain,
     gradients,
     overflow,
     temperature,
-    variance,
-    width,
     training,
     variance,
+    width,
     worked_example,
 )
 from sdpa.views.view import VIEWS, Drawing, Frame, Sweep, View, ViewSpec
@@ -25,9 +23,9 @@ __all__ = [
     "Sweep",
     "View",
     "ViewSpec",
-    "attention",
     "alternatives",
     "assumptions",
+    "attention",
     "chain",
     "dot_product",
     "gradients",

@@ -42,7 +42,7 @@ bench.presets(
     reset=True,
 )
 
-st.subheader("In a head: one cell of $q k^{\\mathsf T}$ is a sum of $d_k$ products", anchor=False)
+st.header("In a head: one cell of $q k^{\\mathsf T}$ is a sum of $d_k$ products", anchor=False)
 bench = lesson.bench("sum", TERMS, CELL, SEED)
 view = VIEWS["dot_product.sum"](**bench.state)
 with bench.figure:
