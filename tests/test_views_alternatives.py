@@ -178,3 +178,9 @@ def test_every_row_of_who_uses_what_has_a_source():
         assert len(re.findall(r"(?<!\\)\|", row)) == 4, row
         assert re.search(r"\[[^]]+\]\(https://[^)]+\)", row), row
         assert row.count("$") % 2 == 0, row
+
+
+def test_the_formula_does_not_round_the_leading_weight_up_to_1():
+    # 1 − w = 1023/(1024³ + 1023) = 9.5·10⁻⁷
+    formula = VIEWS["alternatives.length"](rule="log n", n=1024).formula
+    assert formula.endswith(r"w = 1 - 9.5 \cdot 10^{-7}")
