@@ -119,7 +119,8 @@ def test_the_width_drops_out_of_the_usual_rule_and_of_no_plain_cosine(keys):
         std = table[f"std of the logits, {rule}"].to_numpy()
         np.testing.assert_allclose(std * np.sqrt(WIDTHS), std[0] * 2, rtol=1e-9)
         share = table[f"entropy / ln n, {rule}"].to_numpy()
-        assert (np.diff(share) > -0.01).all()  # 4 and 8 are alike where many cosines are near 1
+        # From 8 on: at 4 many of 64 cosines are near 1, and share the weight.
+        assert (np.diff(share[1:]) > 0).all()
         assert share[-1] > share[0]
     assert (np.diff(table["largest weight, divide by 1"]) > 0).all()
 
