@@ -309,10 +309,17 @@ def length(rule: str, n: int) -> Drawing:
         },
         formula=(
             rf"\text{{leading key: }} w = \frac{{1}}{{1 + (n - 1)\,e^{{-\ell}}}}\qquad "
-            rf"n = {n}:\ w = {words.latex(leading[rule][here])}"
+            rf"n = {n}:\ w = {_share(leading[rule][here])}"
         ),
         notice=_length_notice(rule, n, std[rule][here], entropy[ROOT][here], leading),
     )
+
+
+def _share(weight: float) -> str:
+    """Write a weight for a formula, never 1 for what is only close to it."""
+    missing = 1 - weight
+    near = 0 < missing < 0.005
+    return f"1 - {words.latex(missing, 2)}" if near else words.latex(weight)
 
 
 def _length_notice(
