@@ -163,7 +163,11 @@ def test_the_curves_are_normal_densities_of_the_law_and_of_the_premises(premise)
 
 
 def test_the_table_has_the_law_of_every_width():
-    table = LAW(premise="correlation in both", amount=5).table
+    view = LAW(premise="correlation in both", amount=5, d_k=64)
+    table = view.table
+    # The chosen width has the histogram's own scores, as the caption says.
+    here = D_K.values.index(64)
+    assert table["sampled standard deviation"][here] == view.numbers["sampled"]
     widths = np.array(D_K.values, dtype=float)
     np.testing.assert_allclose(table["law"] ** 2, widths * (1 + (widths - 1) * 0.09))
     np.testing.assert_allclose(table["√d_k"] ** 2, widths)
