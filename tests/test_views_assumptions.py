@@ -163,7 +163,11 @@ def test_the_curves_are_normal_densities_of_the_law_and_of_the_premises(premise)
 
 
 def test_the_table_has_the_law_of_every_width():
-    table = LAW(premise="correlation in both", amount=5).table
+    view = LAW(premise="correlation in both", amount=5, d_k=64)
+    table = view.table
+    # The chosen width has the histogram's own scores, as the caption says.
+    here = D_K.values.index(64)
+    assert table["sampled standard deviation"][here] == view.numbers["sampled"]
     widths = np.array(D_K.values, dtype=float)
     np.testing.assert_allclose(table["law"] ** 2, widths * (1 + (widths - 1) * 0.09))
     np.testing.assert_allclose(table["√d_k"] ** 2, widths)
@@ -176,7 +180,10 @@ def test_cauchy_components_have_no_law_and_the_figure_says_so():
     assert view.numbers["law"] == math.inf
     assert "no standard deviation" in view.caption
     assert "no variance" in view.notice
-    assert np.isnan(traces(view, name="law")[0]["y"]).all()
+    curve, line = traces(view, name="law")
+    assert (curve["y"] == 0).all()
+    top = 10 ** view.drawing.layout["yaxis2"]["range"][1]
+    assert (line["y"] > 1000 * top).all()
 
 
 def test_the_prediction_s_answer_is_the_root_of_427_and_is_drawn():

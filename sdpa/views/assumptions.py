@@ -21,6 +21,7 @@ SEED = 0
 FEW, MANY = 200, 2000  # sampled scores: a dot of the right panel, the histogram
 MOST_COMPONENTS = 2**19  # of the histogram's q: a wide head gets fewer scores, so that it is quick
 BINS = 48
+OFF_THE_PICTURE = 1e9  # where an infinite spread is drawn: above every axis
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _sampled(d_k: int, n: int, premise: str, amount: int) -> np.ndarray:
 
 def _normal(s: np.ndarray, mean: float, spread: float) -> np.ndarray:
     if not math.isfinite(spread):
-        return np.full_like(s, np.nan)
+        return np.zeros_like(s)  # spread over the whole line
     return np.exp(-0.5 * ((s - mean) / spread) ** 2) / (spread * math.sqrt(2 * math.pi))
 
 
@@ -194,7 +195,7 @@ def law(amount: int, d_k: int, premise: str) -> Drawing:
             ),
             chart.line(
                 widths,
-                np.where(np.isfinite(laws), laws, np.nan),
+                np.minimum(laws, OFF_THE_PICTURE),
                 "$ink",
                 "law",
                 width=2,
@@ -244,7 +245,7 @@ def law(amount: int, d_k: int, premise: str) -> Drawing:
         height=380,
         caption=_law_caption(dial, value, d_k, n, raw, float(laws[here]), float(means[here])),
         numbers={
-            "value": amount if isinstance(value, str) else value,
+            "value": float(amount if isinstance(value, str) else value),
             "law": float(laws[here]),
             "law's mean": float(means[here]),
             "sampled": float(raw.std()),
@@ -379,6 +380,8 @@ def heads(head: int, layer: int, sentence: str) -> Drawing:
 def _pattern(weights: np.ndarray, **parts: Any) -> Trace:
     return {
         "type": "heatmap",
+        "x": list(range(len(weights))),
+        "y": list(range(len(weights))),
         "z": weights,
         "zmin": 0,
         "zmax": 1,
@@ -553,7 +556,7 @@ def ladder(head: int, layer: int) -> Drawing:
             margin={"l": 62, "r": 24, "t": 34, "b": 50},
             xaxis=chart.axis(
                 "spread of raw scores in a row",
-                between=(2, 100),
+                between=(1.3, 100),
                 log=True,
                 grid=True,
                 tickvals=[2, 4, 8, 16, 32, 64],
@@ -564,7 +567,7 @@ def ladder(head: int, layer: int) -> Drawing:
                 between=(len(names) - 0.5, -0.5),
                 showline=False,
                 tickvals=places,
-                ticktext=[label.replace(", ", ",<br>") for label in names],
+                ticktext=[label.replace(" ", "<br>", 1) for label in names],
             ),
             shapes=[
                 {
