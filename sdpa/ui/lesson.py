@@ -136,9 +136,10 @@ def begin(url_path: str, title: str, claim: str, parameters: Sequence[Parameter]
 def explain(view: View) -> None:
     """Set the formula with its current numbers, and what to see in this state."""
     if view.formula:
-        with st.container(horizontal=True, horizontal_alignment="center", gap="large"):
-            for part in view.formula.split(r"\qquad"):  # a phone breaks the line here
-                st.latex(part, width="content")
+        # Inline and not display: a phone then breaks the line, where st.latex would scroll.
+        parts = (part.strip() for part in view.formula.split(r"\qquad"))
+        formula = " &emsp; ".join(rf"$\displaystyle {part}$" for part in parts)
+        st.markdown(formula, text_alignment="center")
     if view.notice:
         st.markdown(view.notice)
 

@@ -87,8 +87,7 @@ def axis(
     return {
         "title": {"text": title, "standoff": 8, "font": {"size": 15}},
         "type": "log" if log else "linear",
-        "range": ends,
-        "autorange": ends is None,
+        **({"autorange": True} if ends is None else {"range": ends, "autorange": False}),
         "fixedrange": False,
         "showgrid": grid,
         "gridcolor": "$line",

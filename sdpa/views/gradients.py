@@ -67,8 +67,8 @@ def gap(gap: float) -> Drawing:
                 ticktext=["10⁻⁸", "10⁻⁶", "10⁻⁴", "10⁻²", "1"],
             ),
             annotations=[
-                chart.note("e<sup>−gap</sup>", 5.4, -2.1, axes="2"),
-                chart.note("p(1 − p)", 1.2, -1.7, colour="$unscaled", axes="2"),
+                chart.note("e<sup>−gap</sup>", 10.5, -3.6, axes="2"),
+                chart.note("p(1 − p)", 9, -5.2, colour="$unscaled", axes="2", anchor="right"),
             ],
         ),
         narrow=chart.stacked(2),
