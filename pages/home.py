@@ -56,9 +56,7 @@ LINKS = {
     "width": "The same rule in layers, residual streams and classifiers.",
 }
 for page in PAGES[1:]:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(ROOT / page.file, label=page.menu, width=140)
-        st.markdown(LINKS[page.url_path])
+    st.page_link(ROOT / page.file, label=f"**{page.menu}** — {LINKS[page.url_path]}")
 
 limits(
     "- $\\sqrt{d_k}$ follows from a premise: components of q and k that are independent, with "

@@ -138,7 +138,7 @@ def explain(view: View) -> None:
     if view.formula:
         # Inline and not display: a phone then breaks the line, where st.latex would scroll.
         parts = (part.strip() for part in view.formula.split(r"\qquad"))
-        formula = " &emsp; ".join(rf"$\displaystyle {part}$" for part in parts)
+        formula = " &emsp;&emsp; ".join(rf"$\displaystyle {part}$" for part in parts)
         st.markdown(formula, text_alignment="center")
     if view.notice:
         st.markdown(view.notice)

@@ -30,7 +30,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from sdpa.parameters import TEMPERATURE
 from sdpa.views import VIEWS
-from tests.browser.find import browser_path
+from tests.browser.find import find, launch
 
 ROOT = Path(__file__).parents[2]
 APPS = Path(__file__).parent / "apps"
@@ -93,9 +93,7 @@ def main() -> None:
             Contender("st.plotly_chart", *stack.enter_context(streamlit(folder, "plotly_chart"))),
         ]
         playwright = stack.enter_context(sync_playwright())
-        browser = playwright.chromium.launch(
-            executable_path=browser_path(), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = launch(playwright.chromium, find(playwright.chromium))
         for _ in range(arguments.rounds):
             for contender in contenders:
                 measure(contender, browser, arguments.steps)
