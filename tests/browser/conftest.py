@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from sdpa.ui.frame import PAGES
 from tests.browser import find
 
 ROOT = Path(__file__).parents[2]
@@ -211,9 +212,13 @@ class Reader:
             }"""
         )
 
-    def menu(self, name: str):
-        """Give the link of a page in the menu."""
-        return self.page.get_by_role("banner").get_by_role("link", name=name, exact=True)
+    def go(self, menu: str) -> None:
+        """Go to a page by the menu."""
+        section = next(page.section for page in PAGES if page.menu == menu)
+        self.page.locator(".st-key-menu").get_by_role("button", name=section).click()
+        with self.answer():
+            body = self.page.get_by_test_id("stPopoverBody")
+            body.get_by_role("link", name=menu, exact=True).click()
 
     # ---- what a reader sees ----
 

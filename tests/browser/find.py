@@ -69,19 +69,17 @@ def find(chromium: BrowserType) -> str:
         If none starts, with what each of them said.
     """
     named = os.environ.get(VARIABLE)
-    tried = {}
+    tried = []
     for path in [named] if named else candidates(chromium.executable_path):
         try:
             launch(chromium, path).close()
         except Error as problem:
-            tried[path] = problem.message.strip().splitlines()[0]
+            tried.append(f"{path} ({problem.message.strip().splitlines()[0]})")
         else:
             return path
     if named:
-        raise NoBrowserError(f"{VARIABLE} names a browser that doesn't start: {tried}")
-    raise NoBrowserError(
-        f"None of these browsers starts: {tried}" if tried else "There is no browser here"
-    )
+        raise NoBrowserError(f"The browser that {VARIABLE} names doesn't start: {tried[0]}")
+    raise NoBrowserError(f"None of these browsers starts: {', '.join(tried) or 'none is here'}")
 
 
 def launch(chromium: BrowserType, path: str):
