@@ -7,8 +7,8 @@ from sdpa.views.questions import QUESTIONS
 begin(
     "check",
     "Check yourself",
-    "Questions that people have asked, and often answered wrongly, about $\\sqrt{d_k}$. Each "
-    "answer comes with its evidence, computed here. Your answers stay in this session only.",
+    "Questions about $\\sqrt{d_k}$ that are often answered wrongly, each with evidence that is "
+    "computed here.",
     [],
 )
 ask(QUESTIONS)

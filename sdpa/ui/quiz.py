@@ -85,15 +85,18 @@ def _question(questions: Sequence[Question], progress: Progress) -> None:
         st.markdown(question.prompt)
         with st.form(f"form {question.name}", border=False):
             _reply(question, progress)
-            st.form_submit_button("Check", type="primary", on_click=_check, args=(question,))
+            st.form_submit_button("Check answer", type="primary", on_click=_check, args=(question,))
         if progress.problem:
             st.warning(progress.problem)
+        if question.name in progress.last:
+            _verdict(question, progress.last[question.name])
         _moves(questions, progress)
     with right:
         if question.name in progress.last:
-            _verdict(question, progress.last[question.name])
+            show(question.evidence)
+            _lesson(question)
         else:
-            st.caption("The answer and its evidence come here.")
+            st.caption("The evidence comes here, once you have answered.")
 
 
 def _reply(question: Question, progress: Progress) -> None:
@@ -104,14 +107,13 @@ def _reply(question: Question, progress: Progress) -> None:
         st.radio("Your answer", question.reply.options, index=None, key=key)
         return
     unit = question.reply.unit
+    near = f"within {plain(question.reply.tolerance)} {unit}".rstrip()
     st.text_input(
-        f"Your answer, in {unit}" if unit else "Your answer, a number",
+        f"Your answer{f', in {unit}' if unit else ''} ({near} counts as right)",
         key=key,
-        max_chars=40,
-        width=240,
+        width=320,
         autocomplete="off",
     )
-    st.caption(f"Within {plain(question.reply.tolerance)} {unit}".rstrip() + " counts as right.")
 
 
 def _verdict(question: Question, reply: str | float) -> None:
@@ -122,8 +124,6 @@ def _verdict(question: Question, reply: str | float) -> None:
     else:
         st.warning(f"**Not right.** You said {said}. The answer: **{question.answer}**.")
     st.markdown(question.explanation)
-    show(question.evidence)
-    _lesson(question)
 
 
 def _lesson(question: Question) -> None:
@@ -176,22 +176,28 @@ def _score(questions: Sequence[Question], progress: Progress) -> None:
         f"**{len(answered) - len(missed)} of {len(questions)}** right. "
         "The first answer to a question counts."
     )
-    for heading, rows in (("Missed", missed), ("Not answered yet", left)):
-        if rows:
-            st.subheader(heading, anchor=False)
-        for row in rows:
-            place = list(questions).index(row)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.button(
-                    f"{place + 1}. {row.topic}", key=f"to {row.name}", on_click=_go, args=(place,)
-                )
-                if row in missed:  # what is still open must not be given away
-                    _lesson(row)
+    places = {row.name: place for place, row in enumerate(questions)}
+    if missed:
+        st.subheader("Missed", anchor=False)
+    for row in missed:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _back_to(row, places[row.name])
+            _lesson(row)
+    if left:
+        st.subheader("Not answered yet", anchor=False)
+        with st.container(horizontal=True):
+            for row in left:
+                _back_to(row, places[row.name])
     if not missed and not left:
         st.markdown("Nothing missed.")
     with st.container(horizontal=True):
         st.button("Back to the questions", on_click=_go, args=(len(questions) - 1,))
         st.button("Start again", on_click=_start_again, args=(questions,))
+
+
+def _back_to(question: Question, place: int) -> None:
+    label = f"{place + 1}. {question.topic}"
+    st.button(label, key=f"to {question.name}", on_click=_go, args=(place,))
 
 
 def _key(question: Question) -> str:

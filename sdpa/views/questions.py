@@ -180,9 +180,9 @@ def _overflow(n: Numbers) -> str:
     top = VIEWS["chain.chain"](d_k=64).numbers
     return (
         f"In float32 a row of 8 raw scores overflows a plain exp with probability "
-        f"{number(n['float32'])}: never. In float16 it is {number(n['float16'])}, but subtracting "
-        "the maximum cures that at any scale. The divisor is there for the gaps: it takes a "
-        f"typical row's top key from {weight(top['top weight not divided'])} to "
+        f"{number(n['float32'])}: in practice never. In float16 it is {number(n['float16'])}, but "
+        "subtracting the maximum cures that at any scale. The divisor is there for the gaps: it "
+        f"takes a typical row's top key from {weight(top['top weight not divided'])} to "
         f"{weight(top['top weight divided'])}."
     )
 
@@ -201,19 +201,18 @@ def _learn_the_scale(n: Numbers) -> str:
     return (
         f"{percent(n['accuracy by 1'])} find their key, against "
         f"{percent(n['accuracy by √d_k'])} with √dₖ and {percent(1 / 16)} by guessing. The model "
-        "could learn the scale, but from saturated rows hardly any gradient points there; Adam gets "
-        f"{percent(adam)} in the same time."
+        "could learn the scale, but from saturated rows hardly any gradient points there; Adam "
+        f"gets {percent(adam)} in the same time."
     )
 
 
 def _no_divisor(n: Numbers) -> str:
     return (
-        "A constant can go into W_q: T5 starts it smaller by √dₖ, and its scores start as spread "
-        f"out as divided ones. At dₖ = 64, components of standard deviation "
-        f"{number(n['value'], 2)} instead of 1 take the scores from "
-        f"{number(n['premises kept'])} to {number(n['law'])}: the width is not the only way to "
-        "set a scale. Dividing by √dₖ on top would scale twice. (After the first step of "
-        "training the two may part, since most optimisers' steps do not shrink with the weights.)"
+        "A constant can go into W_q: T5 starts it smaller by √dₖ, so its scores start as spread "
+        "out as divided ones, and dividing on top would scale twice. The figure shows the other "
+        f"way: at dₖ = 64, components {number(n['value'], 2)} times as large take the spread from "
+        f"{number(n['premises kept'])} to {number(n['law'])}. After the first step of training "
+        "the two ways may part, since most optimisers' steps do not shrink with the weights."
     )
 
 
