@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from sdpa.parameters import D_K
+from sdpa.training import train_lookup
 from sdpa.ui.frame import PAGES, ROOT
 from sdpa.views import VIEWS
 from sdpa.views.questions import QUESTIONS, Choice, Number
@@ -76,14 +77,12 @@ INDEPENDENT = {
     "which-d": lambda: (math.sqrt(512 / 8), 1e-12),
     # 20,000 fresh rows against the view's: the standard error of either is below 0.003.
     "largest-weight": lambda: (softmax_rows(random_rows(64, 16, 20_000)).max(1).mean(), 0.01),
-    # The three wrong answers that go about lie outside.
     "learn-the-scale": lambda: (100 * trained_without_divisor(), 1e-9),
 }
 
 
 def trained_without_divisor():
-    from sdpa.training import train_lookup
-
+    """The one number without another route: the training itself, asked without the view."""
     return float(train_lookup(256, 1.0, n=16, steps=200, lr=30.0).accuracy[-1].item())
 
 

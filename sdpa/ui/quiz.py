@@ -119,8 +119,9 @@ def _reply(question: Question, progress: Progress) -> None:
 def _verdict(question: Question, reply: str | float) -> None:
     said = plain(reply) if isinstance(reply, float) else f"“{reply}”"
     if question.is_right(reply):
-        exact = "" if isinstance(question.reply, Choice) else f" It is {question.answer}."
-        st.success(f"**Right.** You said {said}.{exact}")
+        by_number = not isinstance(question.reply, Choice)
+        exact = f" You said {said}. It is {question.answer}." if by_number else ""
+        st.success(f"**Right.**{exact}")
     else:
         st.warning(f"**Not right.** You said {said}. The answer: **{question.answer}**.")
     st.markdown(question.explanation)
