@@ -1,3 +1,4 @@
+import ast
 import math
 import re
 
@@ -280,3 +281,12 @@ def test_widths_that_are_asked_about_can_be_reached():
     assert {question.state["d_k"] for question in QUESTIONS if "d_k" in question.state} <= set(
         D_K.values
     )
+
+
+def test_no_explanation_has_a_decimal_typed_in_but_the_alignment_that_the_view_fixes():
+    tree = ast.parse((ROOT / "sdpa" / "views" / "questions.py").read_text(encoding="utf-8"))
+    whys = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    assert len(whys) == len(QUESTIONS)
+    texts = [n.value for f in whys for n in ast.walk(f) if isinstance(n, ast.Constant)]
+    typed = {hit for t in texts if isinstance(t, str) for hit in re.findall(r"\d+\.\d+", t)}
+    assert typed == {"0.2"}
