@@ -54,6 +54,7 @@ LINKS = {
     "training": "Learn a lookup with and without the divisor, live.",
     "alternatives": "Other rules for the same scores: QK-norm, softcap, log n and more.",
     "width": "The same rule in layers, residual streams and classifiers.",
+    "check": "Questions that are often answered wrongly, each with its evidence.",
 }
 for page in PAGES[1:]:
     st.page_link(ROOT / page.file, label=f"**{page.menu}** — {LINKS[page.url_path]}")

@@ -14,7 +14,7 @@ from sdpa.ui.live_figure import message
 from sdpa.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py"))
+PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py") if path.stem != "check")
 MANY = ", ".join(f"{8 * np.sin(3.7 * step):.3f}" for step in range(64))
 SCORES = ["8, 4, 0", "3", "5, 5", MANY, "100000, -100000, 0.001", "11, 11, 11", "1e-300, 0"]
 with_scores = [name for name, spec in VIEWS.items() if "scores" in {p.key for p in spec.parameters}]
