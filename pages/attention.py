@@ -51,8 +51,8 @@ with second.figure:
 explain(view)
 second.presets({"No cap": {}, "Gemma 2's cap": {"softcap": "50"}, "A tight cap": {"softcap": "2"}})
 numpy, torch = st.tabs(["NumPy", "PyTorch"])
-numpy.code(as_numpy(**state), language="python")
-torch.code(as_torch(**state), language="python")
+numpy.code(as_numpy(**state), language="python", wrap_lines=True)
+torch.code(as_torch(**state), language="python", wrap_lines=True)
 
 st.header("Which d? The width of the head", anchor=False)
 bench = lesson.bench("divisors", HEADS, D_MODEL)

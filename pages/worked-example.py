@@ -42,9 +42,9 @@ bench.presets(
 
 st.header("Take it with you", anchor=False)
 latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
-latex.code(as_latex(**bench.state), language="latex")
-numpy.code(as_numpy(**bench.state), language="python")
-csv.code(view.table.to_csv(index=False), language="text")
+latex.code(as_latex(**bench.state), language="latex", wrap_lines=True)
+numpy.code(as_numpy(**bench.state), language="python", wrap_lines=True)
+csv.code(view.table.to_csv(index=False), language="text", wrap_lines=True)
 
 limits(
     "- [8, 4, 0] is one typical draw at $d_k = 64$, not a law: at another width the draw would be "

@@ -282,6 +282,8 @@ export function draw({ data, parentElement: root }) {
   }
   figure.colours = themeColours(root)
   drawNow(figure)
+  // A preset moves the sliders a moment after the figure has heard of it.
+  for (const moment of [50, 300]) setTimeout(() => figures.has(root) && drawNow(figure), moment)
   if (figure.plotly) return
   loadPlotly().then(
     (loaded) => {

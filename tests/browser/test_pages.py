@@ -197,17 +197,18 @@ def test_panels_stand_side_by_side_on_a_desk_and_one_above_the_other_on_a_phone(
     opened.until(opened.panels_stacked)
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(
     sys.platform != "linux", reason="needs Linux's clock of another process's processor time"
 )
 def test_a_release_costs_the_server_25_ms_of_processor_time_at_most(opened):
     slider, costs = opened.slider(opened.lesson.key), []
-    for step in range(10):
+    for step in range(8):
         before = opened.server.cpu()
         opened.press("ArrowLeft" if step % 2 else "ArrowRight", on=slider)
         costs.append(1000 * (opened.server.cpu() - before))
     # The first ones fill the caches; and what else the machine does only ever adds.
-    assert statistics.quantiles(costs[3:], n=4)[0] <= 25, costs
+    assert statistics.median(costs[2:]) <= 25, costs
 
 
 # --- sliders ---
