@@ -175,10 +175,11 @@ function showPlaying(figure) {
   figure.playButton.textContent = figure.playing ? 'Stop' : 'Play'
 }
 
-/** Any touch stops what plays, but for the press on its own button, which the button handles. */
+/** Any touch stops what plays, but for a press of its own button, which the button handles. */
 function touched(event) {
+  const press = !('key' in event) || event.key === 'Enter' || event.key === ' '
   figures.forEach((figure) => {
-    if (figure.playing && !figure.playButton.contains(event.target)) stop(figure)
+    if (!(press && figure.playButton.contains(event.target))) stop(figure)
   })
 }
 addEventListener('pointerdown', touched, true)

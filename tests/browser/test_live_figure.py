@@ -1,0 +1,170 @@
+"""What the live figure does beyond following a drag."""
+
+import pytest
+
+from sdpa.ui.frame import PAGES
+from sdpa.views import VIEWS
+
+CHAIN = VIEWS["chain.chain"]
+CAPTIONS = [CHAIN(d_k=width).caption for width in CHAIN.swept["d_k"].values]
+
+
+def caption(reader):
+    return reader.captions[0]
+
+
+def test_play_runs_through_all_frames_in_about_three_seconds_and_comes_back(reader):
+    reader.open()
+    asked = reader.asked
+    seen = reader.page.evaluate(
+        """() => new Promise((done) => {
+          const caption = document.querySelector('.live-figure figcaption')
+          const button = document.querySelector('.live-figure .play')
+          const seen = [], begun = performance.now()
+          new MutationObserver(() => seen.push(caption.textContent))
+            .observe(caption, { childList: true, characterData: true, subtree: true })
+          button.click()
+          const watch = setInterval(() => {
+            if (button.textContent === 'Play') {
+              clearInterval(watch)
+              done([seen, performance.now() - begun])
+            }
+          }, 20)
+        })"""
+    )
+    captions, took = seen
+    assert set(captions) == set(CAPTIONS)
+    assert captions[-1] == CHAIN().caption
+    assert 2500 < took < 6000
+    assert reader.asked == asked, "playing asks the server nothing"
+
+
+@pytest.mark.parametrize("touch", ["key", "pointer", "button"])
+def test_any_touch_stops_the_play(reader, touch):
+    reader.open()
+    play = reader.page.locator(".live-figure .play").first
+    play.click()
+    assert play.text_content() == "Stop"
+    {
+        "key": lambda: reader.page.keyboard.press("Shift"),
+        "pointer": lambda: reader.page.mouse.click(640, 90),
+        "button": play.click,
+    }[touch]()
+    assert play.text_content() == "Play"
+    reader.shows(CHAIN().caption)
+
+
+def test_with_reduced_motion_each_press_goes_one_step(read):
+    reader = read(reduced_motion="reduce").open(d_k=256)
+    play = reader.page.locator(".live-figure .play").first
+    play.press("Enter")
+    reader.shows(CHAIN(d_k=512).caption)
+    reader.page.wait_for_timeout(500)
+    reader.shows(CHAIN(d_k=512).caption)
+    play.press("Enter")
+    reader.shows(CHAIN(d_k=1024).caption)
+    reader.page.keyboard.press("Tab")
+    reader.shows(CHAIN(d_k=256).caption)
+
+
+def test_a_figures_tools_are_one_tab_stop_and_arrows_go_among_them(reader):
+    reader.open()
+    tools = reader.page.locator(".live-figure .tools").first
+    stops = tools.locator("button").evaluate_all("(all) => all.map((one) => one.tabIndex)")
+    assert sorted(stops) == [-1, 0]
+    tools.get_by_role("button", name="Play").focus()
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.page.evaluate("document.activeElement.textContent") == "Data"
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.page.evaluate("document.activeElement.textContent") == "Play"
+
+
+def test_a_caption_is_read_out_when_a_move_ends_and_not_during_it(reader):
+    reader.open()
+    spoken = reader.page.locator(".live-figure .spoken").first
+    assert spoken.get_attribute("aria-live") == "polite"
+    assert spoken.text_content() == ""
+    reader.grab("d_k")
+    reader.drag_to("d_k", 8, 8)
+    reader.shows(CAPTIONS[-1])
+    assert spoken.text_content() == ""
+    with reader.answer():
+        reader.page.mouse.up()
+    assert spoken.text_content() == CAPTIONS[-1]
+    figure = reader.page.locator(".live-figure").first
+    label = figure.get_attribute("aria-labelledby")
+    assert reader.page.locator(f"#{label}").text_content() == CAPTIONS[-1]
+
+
+def test_a_release_draws_nothing_that_is_on_the_screen_already(reader):
+    reader.open()
+    reader.page.evaluate(
+        """() => {
+          window.draws = 0
+          const react = Plotly.react
+          Plotly.react = (...all) => { window.draws += 1; return react(...all) }
+        }"""
+    )
+    reader.press("ArrowRight", on=reader.slider("d_k"))
+    reader.page.wait_for_timeout(400)
+    assert reader.page.evaluate("window.draws") == 1
+
+
+def test_a_zoom_stays_while_the_state_changes(reader):
+    reader.open()
+    plot = "document.querySelector('.live-figure .js-plotly-plot')"
+    panel = reader.page.locator(".live-figure .draglayer .x2y2 .nsewdrag").first.bounding_box()
+    mouse = reader.page.mouse
+    mouse.move(panel["x"] + 0.2 * panel["width"], panel["y"] + 0.2 * panel["height"])
+    mouse.down()
+    mouse.move(panel["x"] + 0.8 * panel["width"], panel["y"] + 0.7 * panel["height"], steps=5)
+    mouse.up()
+    reader.page.wait_for_timeout(500)
+    zoomed = reader.page.evaluate(f"{plot}._fullLayout.yaxis2.range")
+    assert zoomed == pytest.approx([0.3, 0.8], abs=0.02)
+    reader.press("ArrowRight", on=reader.slider("d_k"))
+    assert reader.page.evaluate(f"{plot}._fullLayout.yaxis2.range") == zoomed
+
+
+def test_figures_follow_a_drag_while_the_server_is_away(reader):
+    reader.open()
+    reader.page.context.set_offline(True)
+    reader.grab("d_k")
+    reader.drag_to("d_k", 0, 8)
+    reader.shows(CAPTIONS[0])
+    reader.drag_to("d_k", 8, 8)
+    reader.shows(CAPTIONS[-1])
+    reader.page.context.set_offline(False)
+
+
+def test_a_figure_that_was_hidden_is_drawn_when_it_opens(reader):
+    reader.open()
+    reader.page.evaluate("document.querySelector('.live-figure').style.display = 'none'")
+    reader.press("ArrowRight", on=reader.slider("d_k"))
+    reader.page.evaluate("document.querySelector('.live-figure').style.display = ''")
+    reader.shows(CHAIN(d_k=128).caption)
+    assert reader.plot_widths()[0] > 500
+
+
+def test_going_from_page_to_page_leaves_nothing_behind(reader):
+    reader.open()
+    session = reader.page.context.new_cdp_session(reader.page)
+    session.send("Performance.enable")
+
+    def counts():
+        session.send("HeapProfiler.collectGarbage")
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        found = {metric["name"]: metric["value"] for metric in metrics}
+        return found["Nodes"], found["JSEventListeners"]
+
+    names = [page.menu for page in PAGES[1:4]] + [PAGES[0].menu]
+    for name in names:
+        reader.go(name)
+    reader.page.wait_for_timeout(800)
+    nodes, listeners = counts()
+    for name in names * 3:
+        reader.go(name)
+    reader.page.wait_for_timeout(800)
+    later_nodes, later_listeners = counts()
+    assert later_nodes < 1.2 * nodes
+    assert later_listeners < 1.2 * listeners
