@@ -16,7 +16,7 @@ lesson = begin(
     "weights. The divisor is **one step** on this way, and it decides how many tokens get a say.",
     [ROW, D_K, MASK, SOFTCAP, SEED, HEADS, D_MODEL],
 )
-maps, asked = VIEWS["attention.maps"], {"row": 2, "d_k": 64, "mask": "none"}
+maps, asked = VIEWS["attention.maps"], {"row": 3, "d_k": 256, "mask": "none"}
 first = lesson.bench("maps", ROW, D_K, MASK)
 between = st.container()
 st.header("One row step by step", anchor=False)
@@ -24,7 +24,7 @@ second = lesson.bench("steps", SOFTCAP, SEED)
 state = {**first.state, **second.state}
 with first.aside:
     guess = lesson.predict(
-        "At $d_k = 64$ query 2 gives its top key a weight of nearly 1. And divided by 8?",
+        "At $d_k = 256$ query 3 gives its top key a weight of nearly 1. And divided by 16?",
         [step / 20 for step in range(21)],
         at={**asked, "softcap": "none", "seed": 0},
         answer=lambda: maps(**asked).numbers["top weight divided"],

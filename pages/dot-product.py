@@ -59,7 +59,7 @@ bench.presets(
 )
 
 limits(
-    "- The law is about **random** q and k, drawn anew each time: one walk may end anywhere near "
+    "- The law is about **random** q and k, drawn anew each time: one walk may well end outside "
     "$\\pm\\sqrt{d_k}$. `np.var` of the four entries of a single 2×2 product is 1.5 on average, "
     "not 2, and one draw of it may give 0.1 as well as 3.7.\n"
     "- The square root belongs to products that are independent with mean 0. If q and k agree, "

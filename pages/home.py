@@ -21,7 +21,8 @@ chain = VIEWS["chain.chain"]
 bench = lesson.bench("chain", D_K)
 with bench.aside:
     guess = lesson.predict(
-        "In a head with $d_k = 256$, not divided, what weight does the top one of 8 keys take?",
+        "In a **typical row** of 8 keys at $d_k = 256$, not divided, what weight does the top key "
+        "take?",
         [step / 20 for step in range(21)],
         at={"d_k": 256},
         answer=lambda: chain(d_k=256).numbers["top weight not divided"],
@@ -64,9 +65,10 @@ limits(
     "mean 0 and variance 1. It is a premise about the **start** of training; trained heads leave "
     "it.\n"
     "- The paper says “we suspect” and measures nothing. Narrow heads hardly need the divisor: "
-    "at $d_k = 4$ the typical row above has more gradient without it.\n"
-    "- The eight scores drawn are a typical row, the average of each rank over many rows. Random "
-    "rows differ from it; a few of them are nearly tied and keep a large gradient."
+    "with 8 keys, up to $d_k = 32$ the median row above has more gradient without it.\n"
+    "- The eight scores drawn are those of a typical row: the average of each rank over many rows. "
+    "Its top two lie further apart than in most random rows, so it is a little too sure; a few "
+    "random rows are nearly tied and keep a large gradient."
 )
 sources(
     "Vaswani et al., *Attention Is All You Need*, 2017, "

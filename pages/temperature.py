@@ -16,14 +16,16 @@ lesson = begin(
     "temperature, fixed by the width of the head.",
     [TEMPERATURE, SCORES, D_K],
 )
-weights = VIEWS["temperature.weights"]
+weights, asked = VIEWS["temperature.weights"], {"temperature": 8.0, "scores": "20, 10, 0"}
+alone = weights(**asked).numbers["top weight not divided"]
 bench = lesson.bench("weights", TEMPERATURE, SCORES)
 with bench.aside:
     guess = lesson.predict(
-        "The scores are 8, 4, 0. Divided by $\\sqrt{64} = 8$, what weight does the top key take?",
+        f"The scores are 20, 10, 0, and the top key takes {weight(alone)}. Divided by "
+        "$\\sqrt{64} = 8$, what weight does it take?",
         [step / 20 for step in range(21)],
-        at={"temperature": 8.0, "scores": "8, 4, 0"},
-        answer=lambda: weights(temperature=8.0, scores="8, 4, 0").numbers["top weight"],
+        at=asked,
+        answer=lambda: weights(**asked).numbers["top weight"],
         answer_text=weight,
     )
 view = weights(**bench.state)

@@ -19,10 +19,10 @@ histogram = VIEWS["variance.histogram"]
 bench = lesson.bench("histogram", D_K, SAMPLES, SEED)
 with bench.aside:
     guess = lesson.predict(
-        "With $d_k = 256$, what is the standard deviation of a raw score?",
+        "With $d_k = 1024$, what is the standard deviation of a raw score?",
         [2, 4, 8, 16, 32, 64],
-        at={"d_k": 256},
-        answer=lambda: histogram(d_k=256).numbers["law"],
+        at={"d_k": 1024},
+        answer=lambda: histogram(d_k=1024).numbers["law"],
     )
 view = histogram(**bench.state)
 with bench.figure:
@@ -30,8 +30,8 @@ with bench.figure:
 explain(view)
 bench.presets(
     {
-        "dₖ = 16: spread 4": {"d_k": 16},
-        "dₖ = 256: spread 16": {"d_k": 256},
+        "dₖ = 16": {"d_k": 16},
+        "dₖ = 256": {"d_k": 256},
         "dₖ = 4: heavy tails": {"d_k": 4, "samples": 100_000},
         "A small sample": {"d_k": 64, "samples": 1_000},
     },
@@ -46,7 +46,7 @@ limits(
     "those of k too, the variance grows faster than $d_k$; if q and k are aligned, the **mean** "
     "grows like $d_k$.\n"
     "- It is a statement about many draws of q and k, not about the four entries of one 2 × 2 "
-    "product, whose variance is typically anything from 0.1 to 4.\n"
+    "product, whose variance is typically anything from 0.1 to 3.7.\n"
     "- For one fixed query the spread of its row is ‖q‖, its own length, which is $\\sqrt{d_k}$ "
     "give or take 0.7.\n"
     "- The division makes no vector shorter and no variance “exactly one”: it divides every "

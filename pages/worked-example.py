@@ -16,14 +16,15 @@ lesson = begin(
     "half a one, and none. Follow every line with a pocket calculator, then type your own.",
     [D_K, SCORES],
 )
-lines = VIEWS["worked_example.lines"]
+lines, asked = VIEWS["worked_example.lines"], {"d_k": 64, "scores": "16, 8, 0"}
 bench = lesson.bench("lines", D_K, SCORES)
 with bench.aside:
     guess = lesson.predict(
-        "Divided by $\\sqrt{64} = 8$ they are 1, ½, 0. What weight does the **last** key get?",
+        "The scores 16, 8, 0 divided by $\\sqrt{64} = 8$ are 2, 1, 0. What weight does the "
+        "**last** key get?",
         [step / 20 for step in range(21)],
-        at={"d_k": 64, "scores": "8, 4, 0"},
-        answer=lambda: lines().numbers["last weight divided"],
+        at=asked,
+        answer=lambda: lines(**asked).numbers["last weight divided"],
         answer_text=weight,
     )
 view = lines(**bench.state)
@@ -53,6 +54,6 @@ limits(
     "gap between the two largest scores, about 4 for 16 keys, not the spread 8."
 )
 sources(
-    "Vaswani et al., 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762), section 3.2: the "
-    "base model has $d_k = 64$, so its divisor is 8."
+    "Vaswani et al., 2017, [arXiv:1706.03762](https://arxiv.org/abs/1706.03762), section 3.2.2: "
+    "the base model has $d_k = 64$, so its divisor is 8."
 )

@@ -394,7 +394,7 @@ GROWTH = Parameter(
 FAN_IN = Parameter(
     "fan_in",
     "Inputs of a unit n",
-    256,
+    16,
     (4, 8, 16, 32, 64, 128, 256, 512, 1024),
     help="How many products a unit adds up.",
 )

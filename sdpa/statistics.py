@@ -481,12 +481,17 @@ def overflow_probability(d_k: int, n_keys: int, threshold: float, *, divisor: fl
 
 @dataclass(frozen=True)
 class GradientStatistics:
-    """Mean, median and 10 % quantile over rows of tr(J)/T, and the share of rows below 10⁻³."""
+    """Mean, median and 10 % quantile over rows of tr(J)/T, and how unevenly it is spread.
+
+    ``dead_share`` of the rows lie below 10⁻³; the tenth of rows with the largest values holds
+    ``top_tenth_share`` of their sum, 0 where all are 0.
+    """
 
     mean: float
     median: float
     lower_decile: float
     dead_share: float
+    top_tenth_share: float
 
 
 @_quiet
@@ -521,8 +526,13 @@ def gradient_statistics(
     traces = _softmax_trace(rows, divisor) / divisor
     lower_decile, median = np.quantile(traces, [0.1, 0.5])
     dead_share = (traces < 1e-3).mean()
+    total, leading = traces.sum(), np.sort(traces)[-math.ceil(len(traces) / 10) :].sum()
     return GradientStatistics(
-        float(traces.mean()), float(median), float(lower_decile), float(dead_share)
+        mean=float(traces.mean()),
+        median=float(median),
+        lower_decile=float(lower_decile),
+        dead_share=float(dead_share),
+        top_tenth_share=float(leading / total) if total else 0.0,
     )
 
 

@@ -638,6 +638,24 @@ def test_two_keys_have_the_mean_and_median_of_the_closed_form():
 def test_one_key_passes_nothing_back():
     got = gradient_statistics(64, 1, divisor=1, n_rows=10, seed=0)
     assert (got.mean, got.median, got.lower_decile, got.dead_share) == (0, 0, 0, 1)
+    assert got.top_tenth_share == 0
+
+
+@pytest.mark.parametrize(
+    ("d_k", "divisor", "share"),
+    [(16, 1, 0.18), (64, 1, 0.29), (256, 1, 0.48), (1024, 1, 0.76), (16, 4, 0.106)],
+)
+def test_the_tenth_of_rows_with_the_largest_gradient_holds_the_quoted_share(d_k, divisor, share):
+    n = 50_000
+    got = gradient_statistics(d_k, 16, divisor=divisor, n_rows=n, seed=22).top_tenth_share
+    traces = np.sort(plain_traces(d_k, divisor, n, 22))
+    assert got == pytest.approx(traces[-n // 10 :].sum() / traces.sum(), rel=1e-9)
+    assert got == pytest.approx(share, abs=0.01)
+
+
+def test_the_tenth_of_few_rows_is_at_least_one():
+    few = gradient_statistics(64, 4, divisor=8, n_rows=1, seed=0)
+    assert few.top_tenth_share == 1
 
 
 def test_saturated_rows_keep_a_gradient_of_full_relative_accuracy():

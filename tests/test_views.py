@@ -1099,7 +1099,8 @@ def test_the_latex_has_the_numbers_of_every_line():
     for line in ("8, 4, 0", "1.00, 0.500, 0", "1.00, 0.607, 0.368", "1.97", "0.506, 0.307, 0.186"):
         assert line in text
     assert r"\sqrt{64}" in text
-    assert text.count(r"\\") == 4
+    assert r"m = \max s/\sqrt{d_k} &= 1.00" in text
+    assert text.count(r"\\") == 5
     assert text.startswith(r"\begin{aligned}")
     assert text.endswith(r"\end{aligned}")
     assert VIEWS["worked_example.lines"]().formula == text
@@ -1122,10 +1123,9 @@ def sentence(page, words):
     return found[0]
 
 
-def test_the_variance_of_the_four_entries_of_a_2_by_2_product_is_0_1_to_4():
+def test_the_variance_of_the_four_entries_of_a_2_by_2_product_is_0_1_to_3_7():
     said = sentence("variance.py", "2 × 2")
-    assert "0.1" in said
-    assert "4" in said
+    assert "from 0.1 to 3.7" in said
     rng = np.random.default_rng(0)
     q, k = rng.standard_normal((2, 200_000, 2, 2))
     spread = (q @ k.mT).var(axis=(1, 2))
@@ -1175,12 +1175,67 @@ def test_the_more_keys_the_wider_the_head_whose_median_dies():
     assert widths[0] < widths[-1]
 
 
-def test_at_width_4_the_typical_row_has_more_gradient_without_the_divisor():
-    assert "d_k = 4" in sentence("home.py", "has more gradient")
-    numbers = VIEWS["chain.chain"](d_k=4).numbers
-    assert numbers["median gradient not divided"] > numbers["median gradient divided"]
-    numbers = VIEWS["chain.chain"](d_k=256).numbers
-    assert numbers["median gradient not divided"] < numbers["median gradient divided"]
+def test_up_to_width_32_the_median_row_has_more_gradient_without_the_divisor():
+    assert "up to $d_k = 32$" in sentence("home.py", "has more gradient")
+    for width in D_K.values:
+        numbers = VIEWS["chain.chain"](d_k=width).numbers
+        more = numbers["median gradient not divided"] > numbers["median gradient divided"]
+        assert more == (width <= 32)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"scores": "-20, -21, -22", "offset": 0}, "the sum is 0"),
+        ({"format": "float8_e4m3fn", "offset": 1000}, "scores themselves do not fit"),
+        ({"format": "float8_e4m3fn", "scores": "400, -400", "offset": 0}, "difference of two"),
+        ({"scores": "20, 10, 0", "offset": 0}, "One exp, or their sum, does not fit"),
+        ({"format": "float8_e4m3fn", "offset": 4}, "One exp, or their sum, does not fit"),
+        ({"offset": 4}, "The offset changed no difference"),
+        ({"offset": 0}, "Move the offset"),
+    ],
+)
+def test_the_notice_names_what_broke_the_naive_form(state, said):
+    assert said in VIEWS["overflow.steps"](**state).notice
+
+
+@pytest.mark.parametrize(
+    ("t", "scores", "said"),
+    [
+        (8.0, "3", "A single key"),
+        (8.0, "1000, 0", "nothing to compare with"),
+        (1.0, "8, 4, 0", "This is T = 1"),
+        (8.0, "8, 4, 0", "there the factor is"),
+    ],
+)
+def test_the_notice_compares_the_jacobian_with_t_1_where_there_is_one_to_compare(t, scores, said):
+    assert said in VIEWS["gradients.jacobian"](temperature=t, scores=scores).notice
+
+
+@pytest.mark.parametrize(
+    ("t", "scores", "said"),
+    [
+        (8.0, "3", "nothing to compete with"),
+        (8.0, "8, 4, 0", "points elsewhere"),
+        (2.0, "1, 0.5, 0", "Both steps"),
+        (0.25, "2, 1, 0", "T below 1"),
+        (1.0, "8, 4, 0", "Neither step"),
+    ],
+)
+def test_the_notice_says_which_step_reaches_the_right_key(t, scores, said):
+    assert said in VIEWS["gradients.pointing"](temperature=t, scores=scores).notice
+
+
+def test_the_notice_of_the_tails_tells_two_laws_apart_only_where_two_digits_do():
+    for width in D_K.values:
+        notice = VIEWS["variance.histogram"](d_k=width).notice
+        assert ("heavier" in notice) == (width < 1024)
+        assert ("to two digits" in notice) == (width == 1024)
+
+
+def test_a_score_that_float16_adds_up_wrongly_is_told_beside_the_exact_one():
+    assert "54,848 (exactly 51,200;" in VIEWS["overflow.dot_product"](d_k=1024).caption
+    assert "exactly" not in VIEWS["overflow.dot_product"](d_k=64).caption
 
 
 def test_8_4_0_is_a_whole_and_a_half_standard_deviation_at_width_64():

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from sdpa.parameters import D_K, LEARNING_RATE, LOSS, OPTIMISER, PAIRS, SEED, STEP
 from sdpa.training import KEPT, LOSSES, OPTIMISERS, RATES, train_lookup
 from sdpa.ui.live_figure import message
-from sdpa.views import VIEWS
+from sdpa.views import VIEWS, words
 from sdpa.views.training import DRAWN, learning_rate
 
 NAMES = ("training.loss", "training.weights", "training.share")
@@ -119,10 +119,17 @@ def test_the_sentences_follow_the_state():
     assert "Adam" in notice(d_k=256, optimiser="Adam")
     assert "Adam" not in notice(d_k=256)
     assert "too large" in notice(d_k=4, pairs=8, loss="weights", lr=300.0)
-    assert "does not suit √dₖ" in notice(lr=0.001)
+    assert "says little about the divisor" in notice(lr=0.001)
     assert "sure and wrong:" in VIEWS["training.weights"](d_k=256).notice
     assert "Nothing is learnt yet" in VIEWS["training.weights"](step=0).notice
-    assert "sure and wrong:" not in VIEWS["training.weights"](d_k=4).notice
+    assert "hard to move" in VIEWS["training.weights"](d_k=256).notice
+    assert "drag on" in VIEWS["training.weights"](d_k=8, step=1).notice
+    early = VIEWS["training.weights"](step=0, d_k=4)
+    assert words.weight(early.numbers["largest weight by 1"]) in early.notice
+    for state in ({"d_k": 4}, {"d_k": 1024, "loss": "weights", "step": 200}):
+        assert "no divisor leaves" in VIEWS["training.weights"](**state).notice
+    assert "little of it" in notice(d_k=256)
+    assert "little of it" not in notice(d_k=1024, pairs=4)
     assert "finds the right key without a divisor too" in VIEWS["training.share"](d_k=4).notice
     assert "half of every wrong row" in VIEWS["training.share"](loss="weights").notice
 

@@ -49,7 +49,9 @@ def run() -> None:
         page_title=TITLE,
         page_icon=str(ROOT / "assets" / "icon.svg"),
         layout="wide",
-        menu_items={"About": f"**{TITLE}**: an interactive lesson. Every number is computed."},
+        menu_items={
+            "About": f"**{TITLE}**: an interactive lesson. Every plotted number is computed."
+        },
     )
     _settle_memory()
     page = _navigation()

@@ -138,7 +138,7 @@ _ABOUT = {
     ),
     "divide by a learned T": (
         "A temperature that was right at dₖ = 64 (T = 8) is a number, not a law: at another width "
-        "it has to be learned again."
+        "T would have to be learned anew."
     ),
     "softcap": (
         "The cap of 50 stands far above logits of size 1, so the row is that of √dₖ; it acts only "
@@ -328,8 +328,8 @@ def _length_notice(
     first, last = leading[rule][0], leading[rule][-1]
     if rule == "log n":
         return (
-            "With the factor **ln n** a key that leads by more than one standard deviation keeps "
-            f"its weight however many keys there are. Random rows get sharper instead (their "
+            "With the factor **ln n** a key that leads by more than one standard deviation does "
+            f"not fade, however many keys there are. Random rows get sharper instead (their "
             f"logits spread by ln {n} = {words.number(std)}): for those, √(ln n) would keep "
             "entropy/ln n as it is."
         )
@@ -414,7 +414,7 @@ def _drift_notice(rule: str, std: np.ndarray, largest: np.ndarray) -> str:
         )
     return (
         f"Under “{rule}” logits grow with the scores, here from a spread of {words.number(std[0])} "
-        f"to {words.number(std[-1])}. A fixed divisor is right at the start only."
+        f"to {words.number(std[-1])}. Nothing in this rule answers to that growth."
     )
 
 
@@ -434,7 +434,7 @@ WHO_USES_WHAT = """
 | [Gemma 2](https://arxiv.org/abs/2408.00118) | $50\\tanh\\frac{z}{50}$, $z = s/\\sqrt{d_k}$ | bounds what training makes grow |
 | [Chiang & Cholak](https://arxiv.org/abs/2202.12172) | $\\ln n\\cdot s/\\sqrt{d_k}$ | one key must win at any length |
 | [Qwen, first](https://huggingface.co/Qwen/Qwen-7B/blob/main/modeling_qwen.py) | $\\log_L n\\cdot s/\\sqrt{d_k}$, $n > L$ | texts longer than the $L$ of training |
-| [SSMax](https://arxiv.org/abs/2501.19399) | $\\sigma\\ln n\\cdot s$, $\\sigma$ learned | attention fades with length |
+| [SSMax](https://arxiv.org/abs/2501.19399) | $\\sigma\\ln n\\cdot z$, $z = s/\\sqrt{d_k}$, $\\sigma$ learned | attention fades with length |
 | [Llama 4](https://huggingface.co/docs/transformers/model_doc/llama4) | $s/\\sqrt{d_k}$, raised with the logarithm of the position | weights flatten in long texts |
 | [YaRN](https://arxiv.org/abs/2309.00071) | $s/(t\\sqrt{d_k})$ | a context stretched after training |
 | [Kimi K2](https://arxiv.org/abs/2507.20534) | shrinks $W_q$, $W_k$ beyond a logit of 100 | logits exploded in training |

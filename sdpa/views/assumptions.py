@@ -297,8 +297,8 @@ def _law_formula(dial: Dial, value: Any, d_k: int, law: float) -> str:
 def _law_notice(dial: Dial, amount: int, given: Mapping[str, Any], law: float, root: float) -> str:
     if not math.isfinite(law):
         return (
-            "A sum of such products has no variance, so no power of dₖ brings it under one roof: "
-            "there is no √dₖ law here, and most dots of the right panel lie above it."
+            "Such products have no variance, so there is no √dₖ law: a few huge products decide "
+            "the sum, and most dots of the right panel lie above the line."
         )
     if amount == 0 and "normalise" not in given:
         return "At step 0 the premise holds, and so does √dₖ. Take the slider to the right."
@@ -529,7 +529,7 @@ def spread(head: int, layer: int) -> Drawing:
         ),
         notice=(
             f"Divided by √32, the median head spreads its scores by {words.number(middle / root)}, "
-            f"close to the 1 of footnote 4. One head stands apart: layer {widest[0]}, head "
+            f"not far from the 1 of footnote 4. One head stands apart: layer {widest[0]}, head "
             f"{widest[1]} spreads them by {words.number(wide)}, so each of its rows has one winner "
             "even when divided."
         ),
@@ -638,9 +638,10 @@ def _ladder_notice(mine: np.ndarray, middle: np.ndarray) -> str:
     down, up = middle[0] / middle[2], middle[4] / middle[2]
     far = max(mine[6] / mine[0], mine[0] / mine[6])
     return (
-        "Two errors of footnote 4 pull in opposite directions. Around their own means the "
+        "This encoder departs from footnote 4 in two ways that pull in opposite directions. "
+        "Around their own means the "
         f"components vary less than it says (the median head's spread falls by a factor of "
         f"{words.number(down)}), but means and correlations raise it {words.number(up)}-fold. So "
-        "√dₖ fits the median head by **partial cancellation** of wrong premises. For this head it "
+        "√dₖ **roughly** fits the median head by partial cancellation. For this head it "
         f"misses by a factor of {words.number(far)}."
     )

@@ -112,10 +112,11 @@ def chain(d_k: int) -> Drawing:
             r"w = \operatorname{softmax}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right)"
         ),
         notice=(
-            f"Not divided, {words.number(effective_keys(sharp))} of {N_KEYS} keys stay in play; "
-            f"divided, {words.number(effective_keys(soft))}, at every width. The gradient is "
-            f"tr(J)/T, how much a row's weights answer to its scores, of the median of "
-            f"{N_ROWS:,} random rows; a few rows that happen to be tied keep a large one, "
-            "so the mean tells another story (see Gradients)."
+            f"Not divided, {words.number(effective_keys(sharp))} of {N_KEYS} keys stay in play "
+            f"(e to the entropy of the weights: {N_KEYS} if all are equal, 1 if one has "
+            f"everything); divided, {words.number(effective_keys(soft))}, at every width. The "
+            f"gradient is that of the median of {N_ROWS:,} random rows: the sum of all slopes "
+            "p(1 − p), divided by T. In a wide head a few nearly tied rows keep a large one, so "
+            "the mean tells another story (see Gradients)."
         ),
     )

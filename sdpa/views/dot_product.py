@@ -130,7 +130,8 @@ def _plane_notice(angle: int, score: float, largest: float) -> str:
     if score == 0:
         return (
             "A right angle: k has no part along q, so the score is **zero** however long the two "
-            f"are. Softmax reads it as neither for nor against. {most}"
+            "are. What a score of 0 is worth depends on the row's other scores, since softmax sees "
+            f"only differences. {most}"
         )
     if score > 0:
         straight = (

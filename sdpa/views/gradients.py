@@ -26,6 +26,7 @@ MOST_CELLS = 8  # a heatmap's labels stay legible up to here
 MOST_KEYS = 16  # and its cells
 TALLEST = 0.6  # of ‖J‖/T on its axis; a tie at low T goes beyond
 FLOOR = 1e-10  # of the rows' gradients on theirs
+REACHED = 0.05  # of a step's size: it counts as going to the right key
 
 
 def two_key_slope(gap: np.ndarray | float) -> np.ndarray:
@@ -89,15 +90,15 @@ def gap(gap: float) -> Drawing:
 
 
 def _gap_notice(gap: float, slope: float) -> str:
-    if gap < 2:
+    if gap < 4:
         return (
             "The keys still compete: a small change of one score moves attention from one to the "
             "other. Widen the gap and watch the slope."
         )
     return (
         f"The slope is {words.number(slope / 0.25)} times that of a tie: each further step of 1 "
-        f"in the gap leaves about {words.percent(math.exp(-1))} of it. Two raw scores at dₖ = 64 "
-        f"are typically {words.number(math.sqrt(2 * 64))} apart."
+        f"in the gap leaves about {words.percent(math.exp(-1))} of it. The difference of two raw "
+        f"scores at dₖ = 64 has a standard deviation of {words.number(math.sqrt(2 * 64))}."
     )
 
 
@@ -229,8 +230,11 @@ def rows(d_k: int, keys: int) -> Drawing:
 def _rows_notice(raw: dict[str, np.ndarray], scaled: dict[str, np.ndarray], here: int) -> str:
     ratio = raw["mean"][here] / scaled["mean"][here]
     mean = (
-        f"The **mean** gradient is {words.number(ratio)} times as large without the divisor as "
-        "with it: a few rows that happen to be nearly tied hold most of it."
+        "A row's gradient here is the sum of its slopes p(1 − p), divided by T; that sum is the "
+        "trace of the Jacobian J of the next figure. The **mean** gradient is "
+        f"{words.number(ratio)} times as large without the divisor as with it; without it, the "
+        "tenth of rows with the largest gradient holds "
+        f"{words.percent(raw['top_tenth_share'][here])} of it."
     )
     if raw["median"][here] > scaled["median"][here]:
         return (
@@ -388,14 +392,20 @@ def _upright(x: float) -> list[dict[str, object]]:
 
 def _jacobian_notice(raw: np.ndarray, temperature: float, size: float) -> str:
     alone = float(frobenius_norm(softmax(raw)))
-    if alone == 0 or size == 0:
-        return "One key alone takes everything at every T, so nothing answers to its score."
+    if len(raw) == 1:
+        return "A single key takes everything at every T, so nothing answers to its score."
+    if alone == 0:
+        return (
+            "At T = 1 one key takes everything to the last digit, so there is nothing to compare "
+            "with."
+        )
+    if temperature == 1:
+        return "This is T = 1, the row without a divisor. Raise T and compare ‖J‖ with ‖J‖/T."
     lift, kept = size / alone, size / alone / temperature
     return (
         f"Against T = 1, dividing by {words.plain(temperature)} multiplies ‖J‖ by "
-        f"{words.number(lift)}, but the gradient that reaches q and k carries 1/T too: "
-        f"‖J‖/T changes by a factor of only {words.number(kept)}. What matters more is where the "
-        "gradient points."
+        f"{words.number(lift)}. The gradient that reaches q and k carries 1/T too, so there the "
+        f"factor is {words.number(kept)}. What matters more is where the gradient points."
     )
 
 
@@ -455,17 +465,27 @@ def pointing(temperature: float, scores: tuple[float, ...]) -> Drawing:
             r"L = \tfrac12 \lVert p - e_{" + str(right_key + 1) + r"} \rVert^2 \qquad "
             r"-\frac{\partial L}{\partial s} = -\tfrac1T\, J\,(p - e_{" + str(right_key + 1) + "})"
         ),
-        notice=(
+        notice=_pointing_notice(len(raw), share_alone, share),
+    )
+
+
+def _pointing_notice(keys: int, alone: float, divided: float) -> str:
+    if keys == 1:
+        return "A single key has nothing to compete with."
+    if alone >= REACHED and divided >= REACHED:
+        return "Both steps reach the right key here, so there is nothing to repair."
+    if alone >= REACHED:
+        return (
+            "Dividing by a T below 1 widens the gaps, and the step no longer reaches the right key."
+        )
+    if divided >= REACHED:
+        return (
             "Without the divisor descent takes from the top key and gives it to the runner-up, "
             "almost nothing to the key that should win: the step is not only small in most rows, "
             "it points elsewhere. That is why an optimiser which rescales small steps, such as "
             "Adam, does not repair it."
-            if share_alone < 0.05 < share
-            else "Both steps reach the right key here: with small gaps there is nothing to repair."
-            if share_alone >= 0.05
-            else "Neither step reaches the right key yet: raise T."
-        ),
-    )
+        )
+    return "Neither step reaches the right key yet: raise T."
 
 
 def _unit(step: np.ndarray) -> np.ndarray:

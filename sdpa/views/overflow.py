@@ -110,7 +110,9 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
             r"\frac{e^{s_i}}{\sum_j e^{s_j}} = \frac{e^{s_i - m}}{\sum_j e^{s_j - m}} \qquad "
             rf"m = \max_j s_j = {words.tex(words.plain(top))}"
         ),
-        notice=_steps_notice(naive, safe),
+        notice=_steps_notice(
+            naive, safe, softmax_steps(np.array(scores), format, subtract_max=False)
+        ),
     )
 
 
@@ -136,21 +138,41 @@ def _steps_caption(
     return f"{start} With the maximum subtracted first the top key gets {shown}."
 
 
-def _steps_notice(naive: SoftmaxSteps, safe: SoftmaxSteps) -> str:
+def _steps_notice(naive: SoftmaxSteps, safe: SoftmaxSteps, unmoved: SoftmaxSteps) -> str:
     collapsed = next((fault for fault in safe.faults if fault.kind == "collapsed"), None)
     if collapsed:
         return (
             f"Before any exp the scores have lost what set them apart: {collapsed.message}. "
             "Subtracting the maximum cannot bring it back."
         )
-    if _breakdown(naive):
+    broken = _breakdown(naive)
+    if not np.isfinite(safe.weights.astype(float)).all():
+        what = (
+            "The difference of two scores does"
+            if np.isfinite(safe.scores.astype(float)).all()
+            else "The scores themselves do"
+        )
+        return f"{what} not fit this format. Subtracting the maximum does not help."
+    if broken and broken.kind == "zero total":
+        return (
+            "Every exp is too small for the format, so the sum is 0 and the division has no "
+            "result. With the maximum subtracted the largest exp is e⁰ = 1, so the sum cannot be 0."
+        )
+    if broken and _breakdown(unmoved):
+        return (
+            "One exp, or their sum, does not fit the format, although the weights would. With the "
+            "maximum subtracted no exp is larger than e⁰ = 1."
+        )
+    if broken:
         return (
             "The offset changed no difference between scores, so it should change no weight. The "
-            "naive form computes e to the offset on the way, and that does not fit the format."
+            "naive form carries e to the offset as a factor, and with it one exp, or their sum, no "
+            "longer fits the format."
         )
     return (
-        "Move the offset: the lower table never changes, since the maximum takes the offset away "
-        "again. The upper one breaks as soon as one exp does not fit."
+        "Move the offset: the lower table stays, as long as the format holds the moved scores "
+        "exactly, since the maximum takes the offset away again. The upper one breaks as soon as "
+        "one exp does not fit."
     )
 
 
@@ -390,8 +412,8 @@ def dot_product(d_k: int) -> Drawing:
         caption=(
             f"At dₖ = {d_k} in float16, equal components of q and k may reach "
             f"{words.number(late[here])} before q·k overflows, {words.number(early[here])} if q is "
-            f"divided by √dₖ first. With components of {words.plain(COMPONENT)}: "
-            f"{words.number(after, 5)} against {words.number(before, 5)}."
+            f"divided by √dₖ first. With components of {words.plain(COMPONENT)}: {_held(after)} "
+            f"against {_held(before)}{_rounded(before, COMPONENT**2 * math.sqrt(d_k))}."
         ),
         numbers={
             "component limit": float(late[here]),
@@ -401,6 +423,16 @@ def dot_product(d_k: int) -> Drawing:
         },
         columns={"d_k": widths, "divide q·k afterwards": late, "divide q first": early},
     )
+
+
+def _held(score: float) -> str:
+    return words.plain(score) if math.isfinite(score) else words.number(score)
+
+
+def _rounded(score: float, exact: float) -> str:
+    if not math.isfinite(score) or math.isclose(score, exact, rel_tol=1e-12):
+        return ""
+    return f" (exactly {exact:,.0f}; the rest is float16's rounding while it adds up)"
 
 
 MASKED_ROWS = {

@@ -196,7 +196,7 @@ def divisors(d_k: int) -> Drawing:
         },
         notice=(
             "Dividing by 1 lets the width of the head decide how certain it is, and so does "
-            "dividing by dₖ, the other way round: ever flatter. Only √dₖ gives the same weights "
-            "at every width."
+            "dividing by dₖ, the other way round: ever flatter. Of the three, only √dₖ gives the "
+            "same weights at every width."
         ),
     )

@@ -18,6 +18,8 @@ STEPS = STEP.values[-1]
 # The steps that are drawn: all while much happens, then fewer.
 DRAWN = np.r_[0:20, 20:40:2, 40 : STEPS + 1 : 5]
 ENOUGH = 0.95  # of the queries: the table counts as learnt
+SURE_AND_WRONG = 0.3  # of the weight: a row's largest less that on its right key
+LITTLE = 0.05  # of a wrong row's gradient on the right key
 SETTING = (D_K, OPTIMISER, LOSS, PAIRS, LEARNING_RATE, SEED)
 COLUMNS = [chart.text_of(name) for name in DIVISORS]
 
@@ -177,24 +179,27 @@ def _loss_notice(history: Training, optimiser: str, on_values: bool) -> str:
     norms = history.gradient_norm[:2, 0]
     longer = (
         f"The very first gradient, by all queries and keys, is {words.number(norms[0])} long "
-        f"without the divisor and {words.number(norms[1])} with √dₖ: it did not vanish. But "
-        "little of it pulls towards the right keys, as the last figure shows."
+        f"without the divisor and {words.number(norms[1])} with √dₖ: it did not vanish."
     )
+    if history.share[0, 0] < LITTLE:
+        longer += " But little of it pulls towards the right keys, as the last figure shows."
     if math.isnan(root):
         return (
-            f"{paces} This learning rate does not suit √dₖ either, so the figure says little about "
-            "the divisor."
+            f"{paces} With √dₖ it does not get there within {STEPS} steps either, so this setting "
+            "says little about the divisor."
         )
     if optimiser == "Adam" and math.isnan(one):
         return (
-            f"{paces} Adam makes small gradients large again, but can't turn them towards the "
+            f"{paces} Adam makes small gradients large again, but cannot turn them towards the "
             f"right key. {longer}"
         )
     return f"{paces} {longer}"
 
 
 def _after(steps: float) -> str:
-    return f"in none of the {STEPS} steps" if math.isnan(steps) else f"after {steps:.0f} steps"
+    if math.isnan(steps):
+        return f"in none of the {STEPS} steps"
+    return f"after {steps:.0f} {'step' if steps == 1 else 'steps'}"
 
 
 @view("training.weights", STEP, *SETTING)
@@ -307,7 +312,7 @@ def weights(
                 for name, row in zip(COLUMNS, rows, strict=True)
             },
         },
-        notice=_weights_notice(shares, means, step),
+        notice=_weights_notice(shares, means, step, history),
     )
 
 
@@ -321,24 +326,38 @@ def _when(step: int) -> str:
     return f"After {step} {'step' if step == 1 else 'steps'}"
 
 
-def _weights_notice(shares: list[float], means: list[float], step: int) -> str:
+def _on(step: int, reached: float) -> str:
+    return ": drag on" if step < reached else ""
+
+
+def _weights_notice(shares: list[float], means: list[float], step: int, history: Training) -> str:
     if any(map(math.isnan, shares)):
         return "A training that has blown up has no weights to show: its panel stays empty."
     if step == 0:
         return (
-            f"Nothing is learnt yet, but the rows are already sure without a divisor "
-            f"({words.weight(means[0])} on one key) and undecided with one "
-            f"({words.weight(means[1])}, {words.weight(means[2])}). Drag the step."
+            f"Nothing is learnt yet. A row's largest weight is {words.weight(means[0])} without a "
+            f"divisor, {words.weight(means[1])} with √dₖ, {words.weight(means[2])} with dₖ. Drag "
+            "the step."
         )
-    if means[0] - shares[0] > 0.3:
-        return (
-            f"Without a divisor the rows are sure and wrong: {words.weight(means[0])} on one key, "
-            f"{words.weight(shares[0])} on the right one. A full cell off the diagonal hardly "
-            "moves from step to step."
-        )
+    ways = ("Without a divisor", "Divided by √dₖ", "Divided by dₖ")
+    for way, mean, share, reached in zip(
+        ways, means, shares, history.steps_to(ENOUGH), strict=True
+    ):
+        if mean - share > SURE_AND_WRONG:
+            wrong = (
+                f"{way} rows are sure and wrong: {words.weight(mean)} on one key, "
+                f"{words.weight(share)} on the right one."
+            )
+            if math.isnan(reached):
+                return (
+                    f"{wrong} Within {STEPS} steps too few of them find their way: a full cell off "
+                    "the diagonal is hard to move."
+                )
+            return f"{wrong} At this width they still find their way{_on(step, reached)}."
     return (
-        "All three are on their way to the diagonal: at this setting no divisor leaves rows sure "
-        "and wrong."
+        "Here no divisor leaves rows both sure and wrong; on the right key lie "
+        f"{words.weight(shares[0])}, {words.weight(shares[1])} and {words.weight(shares[2])}, "
+        f"where chance is 1/{len(history.target)}."
     )
 
 
@@ -414,12 +433,15 @@ def _share_notice(sizes: np.ndarray, shares: np.ndarray, on_values: bool) -> str
     if not on_values:
         return (
             "With the loss on the weights half of every wrong row's gradient is on the right key, "
-            f"whatever the divisor, and it is never small.{end}"
+            "whatever the divisor. Saturation does not shrink it; only the divisor's own 1/T "
+            f"does.{end}"
         )
-    if math.isnan(shares[0]) or shares[0] > 0.01:
+    if math.isnan(shares[0]):
+        return f"Without a divisor no row is wrong before training, so there is no share.{end}"
+    if shares[0] > 0.01:
         return (
-            "In a narrow head the gradient finds the right key without a divisor too. Widen the "
-            f"head and watch the share fall.{end}"
+            "Here the typical wrong row's gradient finds the right key without a divisor too. "
+            f"Widen the head or take more pairs, and watch the share fall.{end}"
         )
     return (
         f"The size is {words.number(sizes[0] / sizes[1])} times that with √dₖ; the share is "

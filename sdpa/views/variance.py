@@ -111,11 +111,23 @@ def spread(d_k: int, samples: int, seed: int) -> Drawing:
             rf"\sum_{{i=1}}^{{{d_k}}} \operatorname{{Var}}(q_i k_i) = {d_k} \cdot 1 = {d_k}"
         ),
         notice=(
-            f"The left picture widens with dₖ; the right one stays. The exact law has heavier "
-            f"tails than the normal one: {words.percent(exact_beyond)} of scores lie beyond three "
-            f"standard deviations (in this sample {words.percent(beyond)}), where a normal law has "
-            f"{words.percent(math.erfc(3 / math.sqrt(2)))}. The difference fades as dₖ grows."
+            "The left picture widens with dₖ; the right one stays. " + _tails(exact_beyond, beyond)
         ),
+    )
+
+
+def _tails(exact: float, sampled: float) -> str:
+    said, normal = words.percent(exact), words.percent(math.erfc(3 / math.sqrt(2)))
+    sample = f"(in this sample {words.percent(sampled)})"
+    if said == normal:
+        return (
+            "At this width the exact law's tails are those of the normal one to two digits: "
+            f"{said} of scores lie beyond three standard deviations {sample}."
+        )
+    return (
+        f"The exact law has heavier tails than the normal one: {said} of scores lie beyond three "
+        f"standard deviations {sample}, where a normal law has {normal}. The difference fades as "
+        "dₖ grows."
     )
 
 

@@ -73,6 +73,7 @@ def as_latex(d_k: int, scores: tuple[float, ...]) -> str:
     lines = [
         (r"s", row(raw, lambda value: words.tex(words.plain(value)))),
         (rf"s/\sqrt{{{d_k}}}", row(scaled)),
+        (r"m = \max s/\sqrt{d_k}", words.latex(scaled.max())),
         (r"e^{s/\sqrt{d_k} - m}", row(exponentials)),
         (r"\textstyle\sum", words.latex(total)),
         (r"w", row(exponentials / total, lambda value: words.tex(words.weight(value)))),
