@@ -152,4 +152,4 @@ def limits(text: str) -> None:
 
 def sources(text: str) -> None:
     """Name the sources."""
-    st.caption(f"Sources: {text}")
+    st.markdown(f":small[Sources: {text}]")

@@ -85,7 +85,7 @@ def _question(questions: Sequence[Question], progress: Progress) -> None:
         st.markdown(question.prompt)
         with st.form(f"form {question.name}", border=False):
             _reply(question, progress)
-            st.form_submit_button("Check answer", type="primary", on_click=_check, args=(question,))
+            st.form_submit_button("Check answer", on_click=_check, args=(question,))
         if progress.problem:
             st.warning(progress.problem)
         if question.name in progress.last:
@@ -96,7 +96,7 @@ def _question(questions: Sequence[Question], progress: Progress) -> None:
             show(question.evidence)
             _lesson(question)
         else:
-            st.caption("The evidence comes here, once you have answered.")
+            st.markdown("The evidence comes here, once you have answered.")
 
 
 def _reply(question: Question, progress: Progress) -> None:
