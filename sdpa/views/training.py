@@ -366,7 +366,9 @@ def share(d_k: int, optimiser: str, loss: str, pairs: int, lr: Value, seed: int)
     """Draw how large a wrong row's gradient is, and how much of it is on the right key."""
     history, _ = trained(d_k, optimiser, loss, pairs, lr, seed)
     right: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
-    sizes, shares = history.row_gradient, history.share
+    # A gradient can underflow to 0, which a logarithmic axis does not have.
+    sizes = np.maximum(history.row_gradient, np.finfo(float).tiny)
+    shares = np.maximum(history.share, np.finfo(float).tiny)
     return Drawing(
         data=[
             *_curves(sizes, "at step %{x}: %{y:.3g}"),
