@@ -570,17 +570,7 @@ def ladder(head: int, layer: int) -> Drawing:
                 ticktext=[label.replace(" ", "<br>", 1) for label in names],
             ),
             shapes=[
-                {
-                    "type": "line",
-                    "xref": "x",
-                    "yref": "y domain",
-                    "x0": float(mine[0]),
-                    "x1": float(mine[0]),
-                    "y0": 0,
-                    "y1": 1,
-                    "line": {"color": "$ink", "width": 2, "dash": "dot"},
-                    "layer": "below",
-                }
+                {**chart.upright(float(mine[0]), "$ink", dash="dot"), "layer": "below"},
             ],
             **chart.legend_above(),
         ),

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
 from sdpa.attention import softmax
 from sdpa.parameters import D_K
-from sdpa.statistics import effective_keys, gradient_statistics, typical_scores
+from sdpa.statistics import effective_keys, typical_scores
 from sdpa.views import chart, words
+from sdpa.views.gradients import N_ROWS, rows_by_width
 from sdpa.views.view import Drawing, Layout, view
 
 N_KEYS = 8
-N_ROWS = 4000
-
-
-@lru_cache(maxsize=8)
-def median_gradients(scaled: bool) -> np.ndarray:
-    """Find the median row's tr(J)/T at every width."""
-    return np.array(
-        [
-            gradient_statistics(
-                d_k, N_KEYS, divisor=math.sqrt(d_k) if scaled else 1.0, n_rows=N_ROWS, seed=0
-            ).median
-            for d_k in D_K.values
-        ]
-    )
 
 
 @view("chain.chain", D_K)
@@ -35,9 +21,9 @@ def chain(d_k: int) -> Drawing:
     """Draw the links side by side, not divided and divided by √d_k."""
     root = math.sqrt(d_k)
     raw = typical_scores(d_k, N_KEYS)
-    scaled = raw / root
-    sharp, soft = softmax(raw), softmax(scaled)
-    dying, living = median_gradients(False), median_gradients(True)
+    divided = raw / root
+    sharp, soft = softmax(raw), softmax(divided)
+    dying, living = (rows_by_width(N_KEYS, scaled)["median"] for scaled in (False, True))
     widths = np.array(D_K.values, dtype=float)
     here = D_K.values.index(d_k)
     middle: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
@@ -45,7 +31,7 @@ def chain(d_k: int) -> Drawing:
     return Drawing(
         data=[
             chart.bars(raw, "$unscaled", chart.NOT_SCALED),
-            chart.bars(scaled, "$scaled", chart.SCALED),
+            chart.bars(divided, "$scaled", chart.SCALED),
             chart.bars(sharp, "$unscaled", chart.NOT_SCALED, **middle),
             chart.bars(soft, "$scaled", chart.SCALED, **middle),
             chart.line(widths, dying, "$unscaled", chart.NOT_SCALED, **right),

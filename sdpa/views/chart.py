@@ -219,6 +219,22 @@ def note(
     }
 
 
+def upright(
+    x: float, colour: str, *, width: float = 2, dash: str = "solid", axes: str = ""
+) -> Layout:
+    """Draw an upright line through a panel's whole height."""
+    return {
+        "type": "line",
+        "xref": f"x{axes}",
+        "yref": f"y{axes} domain",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "line": {"color": colour, "width": width, "dash": dash},
+    }
+
+
 def heading(text: str, axes: str = "", lift: int = 6) -> Layout:
     """Write a panel's heading over it, at its left edge."""
     return {

@@ -103,7 +103,8 @@ def _gap_notice(gap: float, slope: float) -> str:
 
 
 @lru_cache(maxsize=32)
-def _rows(n_keys: int, scaled: bool) -> dict[str, np.ndarray]:
+def rows_by_width(n_keys: int, scaled: bool) -> dict[str, np.ndarray]:
+    """Compute the statistics of the rows' gradients at every width, by name."""
     statistics = [
         gradient_statistics(
             d_k, n_keys, divisor=math.sqrt(d_k) if scaled else 1.0, n_rows=N_ROWS, seed=0
@@ -121,7 +122,7 @@ def rows(d_k: int, keys: int) -> Drawing:
     """Draw mean, median and lower decile of the rows' gradients and the dead rows' share."""
     widths = np.array(D_K.values, dtype=float)
     here = D_K.values.index(d_k)
-    raw, scaled = _rows(keys, False), _rows(keys, True)
+    raw, scaled = rows_by_width(keys, False), rows_by_width(keys, True)
     right: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
     shapes = {"mean": "dash", "median": "solid", "lower_decile": "dot"}
     names = {"mean": "mean", "median": "median row", "lower_decile": "lowest tenth"}
@@ -337,7 +338,7 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
                     colour="$scaled",
                 ),
             ],
-            shapes=_upright(best) if best > 0 else [],
+            shapes=[chart.upright(best, "$line", axes="2")] if best > 0 else [],
         ),
         narrow=chart.stacked(2, height=260),
         caption=(
@@ -373,21 +374,6 @@ def jacobian(temperature: float, scores: tuple[float, ...]) -> Drawing:
         ),
         notice=_jacobian_notice(raw, temperature, size),
     )
-
-
-def _upright(x: float) -> list[dict[str, object]]:
-    return [
-        {
-            "type": "line",
-            "xref": "x2",
-            "yref": "y2 domain",
-            "x0": x,
-            "x1": x,
-            "y0": 0,
-            "y1": 1,
-            "line": {"color": "$line", "width": 2},
-        }
-    ]
 
 
 def _jacobian_notice(raw: np.ndarray, temperature: float, size: float) -> str:

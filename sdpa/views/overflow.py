@@ -77,7 +77,7 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
                 *lower.texts,
             ],
             shapes=[
-                *([_line_at(top)] if top > 2 else []),
+                *([chart.upright(top, "$unscaled", width=3)] if top > 2 else []),
                 *upper.frames,
                 *lower.frames,
             ],
@@ -260,19 +260,6 @@ def _lines(steps: SoftmaxSteps, axes: str) -> _Lines:
         ticktext=[name for name, _ in rows],
     )
     return _Lines(trace, across, down, texts, frames)
-
-
-def _line_at(score: float) -> Layout:
-    return {
-        "type": "line",
-        "xref": "x",
-        "yref": "y domain",
-        "x0": score,
-        "x1": score,
-        "y0": 0,
-        "y1": 1,
-        "line": {"color": "$unscaled", "width": 3},
-    }
 
 
 @view("overflow.invariance", OFFSET, GAP)
