@@ -5,12 +5,12 @@ A value out of its range raises a ValueError that says what was required and wha
 seed, same numbers.
 """
 
-import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from sdpa.statistics import _integer
 
 __all__ = ["angle_between", "from_angle", "head_width", "partial_sums", "polar_score"]
 __all__ += ["sample_vectors", "shadow", "token_vectors"]
@@ -309,13 +309,3 @@ def _lengths(name: str, value: ArrayLike) -> Floats:
     if (x < 0).any():
         raise ValueError(f"{name} must be at least 0, got {x[x < 0].flat[0]}")
     return x
-
-
-def _integer(name: str, value: Any, lowest: int = 1) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = lowest - 1
-    if number < lowest or isinstance(value, bool):
-        raise ValueError(f"{name} must be an integer ≥ {lowest}, got {value!r}")
-    return number
