@@ -125,10 +125,11 @@ function drawNow(figure) {
   fitted.font = { ...fitted.font, family: colours.font || fitted.font.family }
   fitted.dragmode = matchMedia('(pointer: fine)').matches ? 'zoom' : false // a finger scrolls
   setText(figure.caption, frame ? frame.caption : view.caption)
-  figure.plotly.react(figure.plot, paint(traces, colours), paint(fitted, colours), {
+  const drawing = figure.plotly.react(figure.plot, paint(traces, colours), paint(fitted, colours), {
     displayModeBar: false,
     doubleClick: 'reset',
   })
+  figure.drawn = Promise.allSettled([figure.drawn, drawing])
 }
 
 function setText(element, text) {
@@ -206,7 +207,7 @@ function build(root) {
     root, plot: part('.plot'), caption: part('figcaption'), spoken: part('.spoken'),
     playButton: part('.play'), dataButton: part('.show-data'), data: part('.data'),
     view: null, sweeps: {}, message: null, shown: null, plotly: null, playing: null,
-    width: 0, colours: null,
+    width: 0, colours: null, drawn: Promise.resolve(),
   }
   figure.caption.id = `caption-${crypto.randomUUID?.() ?? Math.random()}`
   element.setAttribute('aria-labelledby', figure.caption.id)
@@ -304,5 +305,6 @@ export function remove(root) {
   figures.delete(root)
   figure.resizing.disconnect()
   figure.playing = null
-  figure.plotly?.purge(figure.plot)
+  // Plotly goes on after react has returned: what it draws on must outlast that.
+  figure.drawn.then(() => figure.plotly?.purge(figure.plot))
 }

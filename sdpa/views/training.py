@@ -366,13 +366,13 @@ def share(d_k: int, optimiser: str, loss: str, pairs: int, lr: Value, seed: int)
     """Draw how large a wrong row's gradient is, and how much of it is on the right key."""
     history, _ = trained(d_k, optimiser, loss, pairs, lr, seed)
     right: Layout = {"xaxis": "x2", "yaxis": "y2", "showlegend": False}
-    # A gradient can underflow to 0, which a logarithmic axis does not have.
-    sizes = np.maximum(history.row_gradient, np.finfo(float).tiny)
-    shares = np.maximum(history.share, np.finfo(float).tiny)
+    sizes, shares = history.row_gradient, history.share
+    # A gradient can underflow to 0, which a logarithmic axis does not have; the table keeps it.
+    drawn_sizes, drawn_shares = (np.maximum(x, np.finfo(float).tiny) for x in (sizes, shares))
     return Drawing(
         data=[
-            *_curves(sizes, "at step %{x}: %{y:.3g}"),
-            *_curves(shares, "at step %{x}: %{y:.3g}", **right),
+            *_curves(drawn_sizes, "at step %{x}: %{y:.3g}"),
+            *_curves(drawn_shares, "at step %{x}: %{y:.3g}", **right),
         ],
         layout=chart.layout(
             xaxis=_step_axis(domain=[0, 0.43]),

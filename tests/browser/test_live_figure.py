@@ -168,3 +168,25 @@ def test_going_from_page_to_page_leaves_nothing_behind(reader):
     later_nodes, later_listeners = counts()
     assert later_nodes < 1.2 * nodes
     assert later_listeners < 1.2 * listeners
+
+
+def test_a_figure_that_leaves_while_it_is_drawn_leaves_quietly(reader):
+    reader.open()
+    reader.page.evaluate(
+        """async () => {
+          const module = await import(new URL('app/static/live_figure.js', document.baseURI))
+          const root = document.querySelector('.live-figure').parentElement
+          const react = Plotly.react
+          Plotly.react = (plot, ...rest) => {
+            const drawing = react(plot, ...rest)
+            window.alive = drawing.then(() => plot._fullLayout !== undefined)
+            return drawing
+          }
+          const slider = document.querySelector('.st-key-d_k input[type="range"]')
+          slider.setAttribute('aria-valuetext', 'elsewhere')
+          slider.value = 0
+          await Promise.resolve()
+          module.remove(root)
+        }"""
+    )
+    assert reader.page.evaluate("window.alive") is True
