@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, GROWTH, LENGTH, N_KEYS, RULE
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.alternatives import WHO_USES_WHAT
@@ -18,59 +18,56 @@ lesson = begin(
     [RULE, D_K, N_KEYS, LENGTH, GROWTH],
 )
 rules = VIEWS["alternatives.rules"]
-bench = lesson.bench("rules", RULE, D_K, N_KEYS)
-capped = {"rule": "softcap without √dₖ", "d_k": 256, "keys": 8}
-with bench.aside:
-    guess = lesson.predict(
-        "Logits capped at 50, but not divided, at $d_k = 256$: what weight does the top key of 8 "
-        "take?",
-        [step / 20 for step in range(3, 21)],
-        at=capped,
-        answer=lambda: rules(**capped).numbers["top weight"],
-        answer_text=weight,
+
+
+@part
+def one_rule() -> None:
+    bench = lesson.bench("rules", RULE, D_K, N_KEYS)
+    capped = {"rule": "softcap without √dₖ", "d_k": 256, "keys": 8}
+    with bench.aside:
+        guess = lesson.predict(
+            "Logits capped at 50, but not divided, at $d_k = 256$: what weight does the top key of "
+            "8 take?",
+            [step / 20 for step in range(3, 21)],
+            at=capped,
+            answer=lambda: rules(**capped).numbers["top weight"],
+            answer_text=weight,
+        )
+    view = rules(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
+    bench.presets(
+        {
+            "A cap is no divisor": {"rule": "softcap without √dₖ", "d_k": 256},
+            "Cosines in a wide head": {"rule": "cosine", "d_k": 1024},
+            "μP at the start": {"rule": "divide by dₖ", "d_k": 256},
+            "RMS QK-norm": {"rule": "RMS QK-norm", "d_k": 256},
+        },
+        reset=True,
     )
-view = rules(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
-explain(view)
-bench.presets(
-    {
-        "A cap is no divisor": {"rule": "softcap without √dₖ", "d_k": 256},
-        "Cosines in a wide head": {"rule": "cosine", "d_k": 1024},
-        "μP at the start": {"rule": "divide by dₖ", "d_k": 256},
-        "RMS QK-norm": {"rule": "RMS QK-norm", "d_k": 256},
-    },
-    reset=True,
-)
-rule = bench.state["rule"]
+    rule = bench.state["rule"]
 
-st.header("What is left of the width", anchor=False)
-view = VIEWS["alternatives.width"](**bench.state)
-show(view)
-explain(view)
-
-st.header("What is left of the number of keys", anchor=False)
-bench = lesson.bench("length", LENGTH)
-view = VIEWS["alternatives.length"](rule=rule, **bench.state)
-with bench.figure:
+    st.header("What is left of the width", anchor=False)
+    view = VIEWS["alternatives.width"](**bench.state)
     show(view)
-explain(view)
-bench.presets(
-    {
-        "ln n, 1024 keys": {"rule": "log n", "n": 1024},
-        "√dₖ, 1024 keys": {"rule": "divide by √dₖ", "n": 1024},
-    }
-)
+    explain(view)
 
-st.header("What is left when q and k grow in training", anchor=False)
-bench = lesson.bench("drift", GROWTH)
-view = VIEWS["alternatives.drift"](rule=rule, **bench.state)
-with bench.figure:
-    show(view)
-explain(view)
-bench.presets(
-    {"QK-norm": {"rule": "QK-norm", "growth": 16}, "Cap": {"rule": "softcap", "growth": 64}}
-)
+    st.header("What is left of the number of keys", anchor=False)
+    bench = lesson.bench("length", LENGTH)
+    bench.show(VIEWS["alternatives.length"](rule=rule, **bench.state))
+    bench.presets(
+        {
+            "ln n, 1024 keys": {"rule": "log n", "n": 1024},
+            "√dₖ, 1024 keys": {"rule": "divide by √dₖ", "n": 1024},
+        }
+    )
+
+    st.header("What is left when q and k grow in training", anchor=False)
+    bench = lesson.bench("drift", GROWTH)
+    bench.show(VIEWS["alternatives.drift"](rule=rule, **bench.state))
+    bench.presets(
+        {"QK-norm": {"rule": "QK-norm", "growth": 16}, "Cap": {"rule": "softcap", "growth": 64}}
+    )
+
 
 st.header("Who uses what", anchor=False)
 st.markdown(WHO_USES_WHAT)

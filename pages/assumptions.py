@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import AMOUNT, D_K, HEAD, LAYER, PREMISE, SENTENCE
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 
@@ -16,56 +16,59 @@ lesson = begin(
     [PREMISE, AMOUNT, D_K, HEAD, LAYER, SENTENCE],
 )
 law = VIEWS["assumptions.law"]
-bench = lesson.bench("law", PREMISE, AMOUNT, D_K)
-asked = {"premise": "correlation in both", "amount": 5, "d_k": 64}
-with bench.aside:
-    guess = lesson.predict(
-        "Any two components of q have correlation 0.3, and so have those of k. With "
-        "$\\sqrt{64} = 8$ if there were none, how far do raw scores spread?",
-        [8, 9, 10, 12, 14, 17, 20, 24, 32, 64],
-        at=asked,
-        answer=lambda: law(**asked).numbers["law"],
+
+
+@part
+def premises() -> None:
+    bench = lesson.bench("law", PREMISE, AMOUNT, D_K)
+    asked = {"premise": "correlation in both", "amount": 5, "d_k": 64}
+    with bench.aside:
+        guess = lesson.predict(
+            "Any two components of q have correlation 0.3, and so have those of k. With "
+            "$\\sqrt{64} = 8$ if there were none, how far do raw scores spread?",
+            [8, 9, 10, 12, 14, 17, 20, 24, 32, 64],
+            at=asked,
+            answer=lambda: law(**asked).numbers["law"],
+        )
+    view = law(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess}", y=guess, axes="2"))
+    bench.presets(
+        {
+            "Correlated in one only": {"premise": "correlation in one", "amount": 5},
+            "Correlated in both": {"premise": "correlation in both", "amount": 5, "d_k": 256},
+            "Aligned": {"premise": "alignment", "amount": 5, "d_k": 256},
+            "Length 1": {"premise": "unit norm", "amount": 0},
+            "No variance": {"premise": "shape and tails", "amount": 5},
+        },
+        reset=True,
     )
-view = law(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess}", y=guess, axes="2"))
-explain(view)
-bench.presets(
-    {
-        "Correlated in one only": {"premise": "correlation in one", "amount": 5},
-        "Correlated in both": {"premise": "correlation in both", "amount": 5, "d_k": 256},
-        "Aligned": {"premise": "alignment", "amount": 5, "d_k": 256},
-        "Length 1": {"premise": "unit norm", "amount": 0},
-        "No variance": {"premise": "shape and tails", "amount": 5},
-    },
-    reset=True,
-)
 
-st.header("A trained encoder, with the divisor and without", anchor=False)
-bench = lesson.bench("heads", LAYER, HEAD, SENTENCE)
-view = VIEWS["assumptions.heads"](**bench.state)
-with bench.figure:
+
+@part
+def encoder() -> None:
+    st.header("A trained encoder, with the divisor and without", anchor=False)
+    bench = lesson.bench("heads", LAYER, HEAD, SENTENCE)
+    bench.show(VIEWS["assumptions.heads"](**bench.state))
+    bench.presets(
+        {
+            "“it” and its noun": {},
+            "The same head, another sentence": {"sentence": "letter"},
+            "Soft rows": {"layer": 0, "head": 0},
+            "One winner even so": {"layer": 0, "head": 2},
+        }
+    )
+    chosen = {"layer": bench.state["layer"], "head": bench.state["head"]}
+
+    st.header("How far do trained scores spread?", anchor=False)
+    view = VIEWS["assumptions.spread"](**chosen)
     show(view)
-explain(view)
-bench.presets(
-    {
-        "“it” and its noun": {},
-        "The same head, another sentence": {"sentence": "letter"},
-        "Soft rows": {"layer": 0, "head": 0},
-        "One winner even so": {"layer": 0, "head": 2},
-    }
-)
-chosen = {"layer": bench.state["layer"], "head": bench.state["head"]}
+    explain(view)
 
-st.header("How far do trained scores spread?", anchor=False)
-view = VIEWS["assumptions.spread"](**chosen)
-show(view)
-explain(view)
+    st.header("From footnote 4 to the measured spread", anchor=False)
+    view = VIEWS["assumptions.ladder"](**chosen)
+    show(view)
+    explain(view)
 
-st.header("From footnote 4 to the measured spread", anchor=False)
-view = VIEWS["assumptions.ladder"](**chosen)
-show(view)
-explain(view)
 
 limits(
     "- This is **one small encoder on three short sentences**: 6 layers of 12 heads with "

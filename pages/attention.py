@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, D_MODEL, HEADS, MASK, ROW, SEED, SOFTCAP
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.attention import as_numpy, as_torch
@@ -17,50 +17,59 @@ lesson = begin(
     [ROW, D_K, MASK, SOFTCAP, SEED, HEADS, D_MODEL],
 )
 maps, asked = VIEWS["attention.maps"], {"row": 3, "d_k": 256, "mask": "none"}
-first = lesson.bench("maps", ROW, D_K, MASK)
-between = st.container()
-st.header("One row step by step", anchor=False)
-second = lesson.bench("steps", SOFTCAP, SEED)
-state = {**first.state, **second.state}
-with first.aside:
-    guess = lesson.predict(
-        "At $d_k = 256$ query 3 gives its top key a weight of nearly 1. And divided by 16?",
-        [step / 20 for step in range(21)],
-        at={**asked, "softcap": "none", "seed": 0},
-        answer=lambda: maps(**asked).numbers["top weight divided"],
-        answer_text=weight,
-    )
-view = maps(**state)
-with first.figure:
-    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess, axes="4"))
-with between:
-    explain(view)
-    first.presets(
-        {
-            "Narrow, dₖ = 4": {"d_k": 4},
-            "The paper's, dₖ = 64": {},
-            "Wide, dₖ = 1024": {"d_k": 1024},
-            "Causal": {"mask": "causal"},
-            "A row that sees nothing": {"mask": "hide all from query 3", "row": 3},
-        },
-        reset=True,
-    )
-view = VIEWS["attention.steps"](**state)
-with second.figure:
-    show(view)
-explain(view)
-second.presets({"No cap": {}, "Gemma 2's cap": {"softcap": "50"}, "A tight cap": {"softcap": "2"}})
-numpy, torch = st.tabs(["NumPy", "PyTorch"])
-numpy.code(as_numpy(**state), language="python", wrap_lines=True)
-torch.code(as_torch(**state), language="python", wrap_lines=True)
 
-st.header("Which d? The width of the head", anchor=False)
-bench = lesson.bench("divisors", HEADS, D_MODEL)
-view = VIEWS["attention.divisors"](**bench.state)
-with bench.figure:
-    show(view)
-explain(view)
-bench.presets({"The paper's base model": {}, "One head": {"heads": 1}, "Many heads": {"heads": 32}})
+
+@part
+def from_q_k_v_to_output() -> None:
+    first = lesson.bench("maps", ROW, D_K, MASK)
+    between = st.container()
+    st.header("One row step by step", anchor=False)
+    second = lesson.bench("steps", SOFTCAP, SEED)
+    state = {**first.state, **second.state}
+    with first.aside:
+        guess = lesson.predict(
+            "At $d_k = 256$ query 3 gives its top key a weight of nearly 1. And divided by 16?",
+            [step / 20 for step in range(21)],
+            at={**asked, "softcap": "none", "seed": 0},
+            answer=lambda: maps(**asked).numbers["top weight divided"],
+            answer_text=weight,
+        )
+    view = maps(**state)
+    with first.figure:
+        show(view if guess is None else view.marked(f"you said {guess:g}", y=guess, axes="4"))
+    with between:
+        explain(view)
+        first.presets(
+            {
+                "Narrow, dₖ = 4": {"d_k": 4},
+                "The paper's, dₖ = 64": {},
+                "Wide, dₖ = 1024": {"d_k": 1024},
+                "Causal": {"mask": "causal"},
+                "A row that sees nothing": {"mask": "hide all from query 3", "row": 3},
+            },
+            reset=True,
+        )
+    view = VIEWS["attention.steps"](**state)
+    with second.figure:
+        show(view)
+    explain(view)
+    second.presets(
+        {"No cap": {}, "Gemma 2's cap": {"softcap": "50"}, "A tight cap": {"softcap": "2"}}
+    )
+    numpy, torch = st.tabs(["NumPy", "PyTorch"])
+    numpy.code(as_numpy(**state), language="python", wrap_lines=True)
+    torch.code(as_torch(**state), language="python", wrap_lines=True)
+
+
+@part
+def which_d() -> None:
+    st.header("Which d? The width of the head", anchor=False)
+    bench = lesson.bench("divisors", HEADS, D_MODEL)
+    bench.show(VIEWS["attention.divisors"](**bench.state))
+    bench.presets(
+        {"The paper's base model": {}, "One head": {"heads": 1}, "Many heads": {"heads": 32}}
+    )
+
 
 limits(
     "- Queries, keys and values are **drawn**, not learned: the premise of the paper's footnote. "

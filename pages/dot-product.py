@@ -3,8 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import ANGLE, CELL, LENGTH_K, LENGTH_Q, SEED, TERMS
-from sdpa.ui.lesson import begin, explain, limits, sources
-from sdpa.ui.live_figure import show
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.views import VIEWS
 from sdpa.views.words import plain
 
@@ -18,45 +17,48 @@ lesson = begin(
 )
 plane = VIEWS["dot_product.plane"]
 asked = {"angle": 120, "length_q": 2.0, "length_k": 3.0}
-bench = lesson.bench("plane", ANGLE, LENGTH_Q, LENGTH_K)
-with bench.aside:
-    guess = lesson.predict(
-        "q is 2 long and k is 3 long. At an angle of 120°, what is the score?",
-        [step / 2 for step in range(-12, 13)],
-        at=asked,
-        answer=lambda: plane(**asked).numbers["score"],
-    )
-view = plane(**bench.state)
-with bench.figure:
-    said = "" if guess is None else f"you said {plain(guess)}"
-    show(view if guess is None else view.marked(said, y=guess, axes="2"))
-explain(view)
-bench.presets(
-    {
-        "Same way": {"angle": 0},
-        "Right angle": {"angle": 90},
-        "Opposed": {"angle": 180},
-        "60°, k twice as long": {"length_k": 4.0, "length_q": 2.0},
-        "Longest arrows": {"angle": 0, "length_q": 4.0, "length_k": 4.0},
-    },
-    reset=True,
-)
 
-st.header("In a head: one cell of $q k^{\\mathsf T}$ is a sum of $d_k$ products", anchor=False)
-bench = lesson.bench("sum", TERMS, CELL, SEED)
-view = VIEWS["dot_product.sum"](**bench.state)
-with bench.figure:
-    show(view)
-explain(view)
-bench.presets(
-    {
-        "A head 4 wide": {"terms": 4},
-        "16 wide": {"terms": 16},
-        "64 wide": {"terms": 64},
-        "A cell that went far": {"cell": "q2·k1"},
-        "Another draw": {"seed": 4, "cell": "q3·k2"},
-    }
-)
+
+@part
+def plane_and_score() -> None:
+    bench = lesson.bench("plane", ANGLE, LENGTH_Q, LENGTH_K)
+    with bench.aside:
+        guess = lesson.predict(
+            "q is 2 long and k is 3 long. At an angle of 120°, what is the score?",
+            [step / 2 for step in range(-12, 13)],
+            at=asked,
+            answer=lambda: plane(**asked).numbers["score"],
+        )
+    view = plane(**bench.state)
+    said = "" if guess is None else f"you said {plain(guess)}"
+    bench.show(view if guess is None else view.marked(said, y=guess, axes="2"))
+    bench.presets(
+        {
+            "Same way": {"angle": 0},
+            "Right angle": {"angle": 90},
+            "Opposed": {"angle": 180},
+            "60°, k twice as long": {"length_k": 4.0, "length_q": 2.0},
+            "Longest arrows": {"angle": 0, "length_q": 4.0, "length_k": 4.0},
+        },
+        reset=True,
+    )
+
+
+@part
+def products() -> None:
+    st.header("In a head: one cell of $q k^{\\mathsf T}$ is a sum of $d_k$ products", anchor=False)
+    bench = lesson.bench("sum", TERMS, CELL, SEED)
+    bench.show(VIEWS["dot_product.sum"](**bench.state))
+    bench.presets(
+        {
+            "A head 4 wide": {"terms": 4},
+            "16 wide": {"terms": 16},
+            "64 wide": {"terms": 64},
+            "A cell that went far": {"cell": "q2·k1"},
+            "Another draw": {"seed": 4, "cell": "q3·k2"},
+        }
+    )
+
 
 limits(
     "- The law is about **random** q and k, drawn anew each time: one walk may well end outside "

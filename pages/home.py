@@ -4,8 +4,7 @@ import streamlit as st
 
 from sdpa.parameters import D_K
 from sdpa.ui.frame import PAGES, ROOT
-from sdpa.ui.lesson import begin, explain, limits, sources
-from sdpa.ui.live_figure import show
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.views import VIEWS
 from sdpa.views.words import weight
 
@@ -18,29 +17,32 @@ lesson = begin(
     [D_K],
 )
 chain = VIEWS["chain.chain"]
-bench = lesson.bench("chain", D_K)
-with bench.aside:
-    guess = lesson.predict(
-        "In a **typical row** of 8 keys at $d_k = 256$, not divided, what weight does the top key "
-        "take?",
-        [step / 20 for step in range(21)],
-        at={"d_k": 256},
-        answer=lambda: chain(d_k=256).numbers["top weight not divided"],
-        answer_text=weight,
+
+
+@part
+def the_chain() -> None:
+    bench = lesson.bench("chain", D_K)
+    with bench.aside:
+        guess = lesson.predict(
+            "In a **typical row** of 8 keys at $d_k = 256$, not divided, what weight does the top "
+            "key take?",
+            [step / 20 for step in range(21)],
+            at={"d_k": 256},
+            answer=lambda: chain(d_k=256).numbers["top weight not divided"],
+            answer_text=weight,
+        )
+    view = chain(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess:g}", y=guess, axes="2"))
+    bench.presets(
+        {
+            "Narrow, dₖ = 4": {"d_k": 4},
+            "The paper's, dₖ = 64": {"d_k": 64},
+            "Wide, dₖ = 256": {"d_k": 256},
+            "Widest, dₖ = 1024": {"d_k": 1024},
+        },
+        reset=True,
     )
-view = chain(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess, axes="2"))
-explain(view)
-bench.presets(
-    {
-        "Narrow, dₖ = 4": {"d_k": 4},
-        "The paper's, dₖ = 64": {"d_k": 64},
-        "Wide, dₖ = 256": {"d_k": 256},
-        "Widest, dₖ = 1024": {"d_k": 1024},
-    },
-    reset=True,
-)
+
 
 st.header("One link of the chain at a time", anchor=False)
 LINKS = {

@@ -3,8 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, SCORES, TEMPERATURE
-from sdpa.ui.lesson import begin, explain, limits, sources
-from sdpa.ui.live_figure import show
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.views import VIEWS
 from sdpa.views.words import weight
 
@@ -18,37 +17,40 @@ lesson = begin(
 )
 weights, asked = VIEWS["temperature.weights"], {"temperature": 8.0, "scores": "20, 10, 0"}
 alone = weights(**asked).numbers["top weight not divided"]
-bench = lesson.bench("weights", TEMPERATURE, SCORES)
-with bench.aside:
-    guess = lesson.predict(
-        f"The scores are 20, 10, 0, and the top key takes {weight(alone)}. Divided by "
-        "$\\sqrt{64} = 8$, what weight does it take?",
-        [step / 20 for step in range(21)],
-        at=asked,
-        answer=lambda: weights(**asked).numbers["top weight"],
-        answer_text=weight,
-    )
-view = weights(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
-explain(view)
-bench.presets(
-    {
-        "Small scores [0.2, 0.1, 0]": {"scores": "0.2, 0.1, 0", "temperature": 1.0},
-        "Large scores [20, 10, 0]": {"scores": "20, 10, 0", "temperature": 1.0},
-        "A typical row at dₖ = 64": {"scores": "8, 4, 0", "temperature": 1.0},
-        "The same, divided by 8": {"scores": "8, 4, 0", "temperature": 8.0},
-        "100 and 101": {"scores": "100, 101", "temperature": 1.0},
-    },
-    reset=True,
-)
 
-st.header("Divide by 1, by $\\sqrt{d_k}$, or by $d_k$?", anchor=False)
-bench = lesson.bench("divisors", D_K)
-view = VIEWS["temperature.divisors"](**bench.state)
-with bench.figure:
-    show(view)
-explain(view)
+
+@part
+def one_row() -> None:
+    bench = lesson.bench("weights", TEMPERATURE, SCORES)
+    with bench.aside:
+        guess = lesson.predict(
+            f"The scores are 20, 10, 0, and the top key takes {weight(alone)}. Divided by "
+            "$\\sqrt{64} = 8$, what weight does it take?",
+            [step / 20 for step in range(21)],
+            at=asked,
+            answer=lambda: weights(**asked).numbers["top weight"],
+            answer_text=weight,
+        )
+    view = weights(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
+    bench.presets(
+        {
+            "Small scores [0.2, 0.1, 0]": {"scores": "0.2, 0.1, 0", "temperature": 1.0},
+            "Large scores [20, 10, 0]": {"scores": "20, 10, 0", "temperature": 1.0},
+            "A typical row at dₖ = 64": {"scores": "8, 4, 0", "temperature": 1.0},
+            "The same, divided by 8": {"scores": "8, 4, 0", "temperature": 8.0},
+            "100 and 101": {"scores": "100, 101", "temperature": 1.0},
+        },
+        reset=True,
+    )
+
+
+@part
+def divisors() -> None:
+    st.header("Divide by 1, by $\\sqrt{d_k}$, or by $d_k$?", anchor=False)
+    bench = lesson.bench("divisors", D_K)
+    bench.show(VIEWS["temperature.divisors"](**bench.state))
+
 
 limits(
     "- As algebra $\\sqrt{d_k}$ **is** a temperature. Its role differs from the temperature of "

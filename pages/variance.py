@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, SAMPLES, SEED
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 
@@ -16,30 +16,33 @@ lesson = begin(
     [D_K, SAMPLES, SEED],
 )
 histogram = VIEWS["variance.histogram"]
-bench = lesson.bench("histogram", D_K, SAMPLES, SEED)
-with bench.aside:
-    guess = lesson.predict(
-        "With $d_k = 1024$, what is the standard deviation of a raw score?",
-        [2, 4, 8, 16, 32, 64],
-        at={"d_k": 1024},
-        answer=lambda: histogram(d_k=1024).numbers["law"],
-    )
-view = histogram(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess}", x=guess))
-explain(view)
-bench.presets(
-    {
-        "dₖ = 16": {"d_k": 16},
-        "dₖ = 256": {"d_k": 256},
-        "dₖ = 4: heavy tails": {"d_k": 4, "samples": 100_000},
-        "A small sample": {"d_k": 64, "samples": 1_000},
-    },
-    reset=True,
-)
 
-st.header("Four times the width, twice the spread", anchor=False)
-show(VIEWS["variance.growth"](**bench.state))
+
+@part
+def spread() -> None:
+    bench = lesson.bench("histogram", D_K, SAMPLES, SEED)
+    with bench.aside:
+        guess = lesson.predict(
+            "With $d_k = 1024$, what is the standard deviation of a raw score?",
+            [2, 4, 8, 16, 32, 64],
+            at={"d_k": 1024},
+            answer=lambda: histogram(d_k=1024).numbers["law"],
+        )
+    view = histogram(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess}", x=guess))
+    bench.presets(
+        {
+            "dₖ = 16": {"d_k": 16},
+            "dₖ = 256": {"d_k": 256},
+            "dₖ = 4: heavy tails": {"d_k": 4, "samples": 100_000},
+            "A small sample": {"d_k": 64, "samples": 1_000},
+        },
+        reset=True,
+    )
+
+    st.header("Four times the width, twice the spread", anchor=False)
+    show(VIEWS["variance.growth"](**bench.state))
+
 
 limits(
     "- The law needs independence. If the components of q are correlated with each other, and "

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import BRANCHES, D_K, FAN_IN, LAYERS
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.words import percent
@@ -17,57 +17,60 @@ lesson = begin(
     [FAN_IN, LAYERS, BRANCHES, D_K],
 )
 tanh = VIEWS["width.tanh"]
-bench = first = lesson.bench("tanh", FAN_IN)
-with bench.aside:
-    guess = lesson.predict(
-        "A tanh unit adds up 256 inputs, all weights of variance 1. How many units are saturated "
-        "(|tanh| above 0.99)?",
-        [step / 20 for step in range(21)],
-        at={"fan_in": 256},
-        answer=lambda: tanh(fan_in=256).numbers["saturated"],
-        text=percent,
-        answer_text=percent,
-    )
-view = tanh(**bench.state)
-with bench.figure:
+
+
+@part
+def units() -> None:
+    bench = lesson.bench("tanh", FAN_IN)
+    with bench.aside:
+        guess = lesson.predict(
+            "A tanh unit adds up 256 inputs, all weights of variance 1. How many units are "
+            "saturated (|tanh| above 0.99)?",
+            [step / 20 for step in range(21)],
+            at={"fan_in": 256},
+            answer=lambda: tanh(fan_in=256).numbers["saturated"],
+            text=percent,
+            answer_text=percent,
+        )
+    view = tanh(**bench.state)
     said = "" if guess is None else f"you said {percent(guess)}"
-    show(view if guess is None else view.marked(said, y=guess, axes="2"))
-explain(view)
-bench.presets(
-    {
-        "4 inputs": {"fan_in": 4},
-        "16 inputs": {"fan_in": 16},
-        "256 inputs": {"fan_in": 256},
-        "1024 inputs": {"fan_in": 1024},
-    },
-    reset=True,
-)
+    bench.show(view if guess is None else view.marked(said, y=guess, axes="2"))
+    bench.presets(
+        {
+            "4 inputs": {"fan_in": 4},
+            "16 inputs": {"fan_in": 16},
+            "256 inputs": {"fan_in": 256},
+            "1024 inputs": {"fan_in": 1024},
+        },
+        reset=True,
+    )
 
-st.header("Twenty ReLU layers", anchor=False)
-bench = lesson.bench("relu", LAYERS)
-view = VIEWS["width.relu"](**bench.state)
-with bench.figure:
+    st.header("The classifier's head", anchor=False)
+    view = VIEWS["width.head"](**bench.state)
     show(view)
-explain(view)
+    explain(view)
 
-st.header("The residual stream", anchor=False)
-bench = lesson.bench("residual", BRANCHES)
-view = VIEWS["width.residual"](**bench.state)
-with bench.figure:
-    show(view)
-explain(view)
 
-st.header("The classifier's head", anchor=False)
-view = VIEWS["width.head"](**first.state)
-show(view)
-explain(view)
+@part
+def layers() -> None:
+    st.header("Twenty ReLU layers", anchor=False)
+    bench = lesson.bench("relu", LAYERS)
+    bench.show(VIEWS["width.relu"](**bench.state))
 
-st.header("Aligned sums: where $\\sqrt m$ is not enough", anchor=False)
-bench = lesson.bench("aligned", D_K)
-view = VIEWS["width.aligned"](**bench.state)
-with bench.figure:
-    show(view)
-explain(view)
+
+@part
+def residual_stream() -> None:
+    st.header("The residual stream", anchor=False)
+    bench = lesson.bench("residual", BRANCHES)
+    bench.show(VIEWS["width.residual"](**bench.state))
+
+
+@part
+def aligned() -> None:
+    st.header("Aligned sums: where $\\sqrt m$ is not enough", anchor=False)
+    bench = lesson.bench("aligned", D_K)
+    bench.show(VIEWS["width.aligned"](**bench.state))
+
 
 limits(
     "- The rule is about the **start** of training, where weights are random and independent of "

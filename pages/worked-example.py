@@ -3,8 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, SCORES
-from sdpa.ui.lesson import begin, explain, limits, sources
-from sdpa.ui.live_figure import show
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.views import VIEWS
 from sdpa.views.words import weight
 from sdpa.views.worked_example import as_latex, as_numpy
@@ -17,35 +16,38 @@ lesson = begin(
     [D_K, SCORES],
 )
 lines, asked = VIEWS["worked_example.lines"], {"d_k": 64, "scores": "16, 8, 0"}
-bench = lesson.bench("lines", D_K, SCORES)
-with bench.aside:
-    guess = lesson.predict(
-        "The scores 16, 8, 0 divided by $\\sqrt{64} = 8$ are 2, 1, 0. What weight does the "
-        "**last** key get?",
-        [step / 20 for step in range(21)],
-        at=asked,
-        answer=lambda: lines(**asked).numbers["last weight divided"],
-        answer_text=weight,
-    )
-view = lines(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
-explain(view)
-bench.presets(
-    {
-        "[8, 4, 0] at dₖ = 64": {},
-        "[0.2, 0.1, 0]": {"scores": "0.2, 0.1, 0"},
-        "[20, 10, 0]": {"scores": "20, 10, 0"},
-        "[16, 8, 0] at dₖ = 256": {"scores": "16, 8, 0", "d_k": 256},
-    },
-    reset=True,
-)
 
-st.header("Take it with you", anchor=False)
-latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
-latex.code(as_latex(**bench.state), language="latex", wrap_lines=True)
-numpy.code(as_numpy(**bench.state), language="python", wrap_lines=True)
-csv.code(view.table.to_csv(index=False), language="text", wrap_lines=True)
+
+@part
+def by_hand() -> None:
+    bench = lesson.bench("lines", D_K, SCORES)
+    with bench.aside:
+        guess = lesson.predict(
+            "The scores 16, 8, 0 divided by $\\sqrt{64} = 8$ are 2, 1, 0. What weight does the "
+            "**last** key get?",
+            [step / 20 for step in range(21)],
+            at=asked,
+            answer=lambda: lines(**asked).numbers["last weight divided"],
+            answer_text=weight,
+        )
+    view = lines(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess:g}", y=guess))
+    bench.presets(
+        {
+            "[8, 4, 0] at dₖ = 64": {},
+            "[0.2, 0.1, 0]": {"scores": "0.2, 0.1, 0"},
+            "[20, 10, 0]": {"scores": "20, 10, 0"},
+            "[16, 8, 0] at dₖ = 256": {"scores": "16, 8, 0", "d_k": 256},
+        },
+        reset=True,
+    )
+
+    st.header("Take it with you", anchor=False)
+    latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
+    latex.code(as_latex(**bench.state), language="latex", wrap_lines=True)
+    numpy.code(as_numpy(**bench.state), language="python", wrap_lines=True)
+    csv.code(view.table.to_csv(index=False), language="text", wrap_lines=True)
+
 
 limits(
     "- [8, 4, 0] is one typical draw at $d_k = 64$, not a law: at another width the draw would be "

@@ -11,6 +11,7 @@ import streamlit as st
 from sdpa.parameters import Parameter, Value
 from sdpa.ui.controls import control, set_state
 from sdpa.ui.frame import ensure_frame
+from sdpa.ui.live_figure import show
 from sdpa.views.view import View
 from sdpa.views.words import number, plain
 
@@ -35,13 +36,15 @@ class Lesson:
 
     def reset_button(self) -> None:
         """Offer the way back to the page as it was at first."""
-        st.button(
+        pressed = st.button(
             "Reset",
             type="tertiary",
             key=f"reset {self.url_path}",
             on_click=self._reset,
             help="Put every control of this page back and forget the prediction.",
         )
+        if pressed:
+            st.rerun()  # the other parts of the page too
 
     def _reset(self) -> None:
         set_state({parameter.key: parameter.default for parameter in self.parameters})
@@ -108,6 +111,12 @@ class Bench:
     figure: Any
     aside: Any
 
+    def show(self, view: View) -> None:
+        """Draw a view beside the controls, and under both what explains it."""
+        with self.figure:
+            show(view)
+        explain(view)
+
     def presets(self, presets: Mapping[str, Mapping[str, Value]], *, reset: bool = False) -> None:
         """Offer named states of this figure; each sets its controls, and so the link, anew.
 
@@ -123,6 +132,17 @@ class Bench:
                 )
             if reset:
                 self.lesson.reset_button()
+
+
+def part(draw: Callable[[], None]) -> Callable[[], None]:
+    """Draw a part of the page, and only this part again when a control in it moves.
+
+    A release then costs the server what has changed, not the whole page with its menu. So
+    what one control moves belongs into one part.
+    """
+    fragment = st.fragment(draw)
+    fragment()
+    return fragment
 
 
 def begin(url_path: str, title: str, claim: str, parameters: Sequence[Parameter]) -> Lesson:

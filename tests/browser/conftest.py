@@ -128,7 +128,7 @@ class Reader:
         self.asked += 1
 
     def _count_received(self, frame) -> None:
-        if len(frame) > 64:  # most are; the end of a run is told in a few bytes
+        if len(frame) > 256:  # many are; the end of a run is told in few bytes
             return
         message = ForwardMsg.FromString(frame)
         ended = message.WhichOneof("type") == "script_finished"
