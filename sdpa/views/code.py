@@ -36,6 +36,17 @@ def code(view: View) -> str:
     return program
 
 
+def about(name: str) -> str:
+    """Say in a sentence what a view shows: the first line of its program.
+
+    Examples
+    --------
+    >>> about("temperature.divisors")
+    'A typical row of three keys, divided by 1, by √d_k and by d_k.'
+    """
+    return _program(name).split('"""')[1].splitlines()[0]
+
+
 @cache
 def _program(name: str) -> str:
     return (FOLDER / f"{name.replace('.', '_')}.py").read_text(encoding="utf-8")

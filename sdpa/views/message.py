@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sdpa.views.view import State, View, ViewSpec, draw, sweep, without
+from sdpa.views.view import Drawing, State, View, ViewSpec, draw, sweep, without
 
 
 def message(view: View) -> str:
@@ -22,13 +22,13 @@ def message(view: View) -> str:
     state = tuple(view.state.items())
     sweeps = ",".join(
         f'"{key}":{{"index":{parameter.values.index(view.state[key])},'
-        f'"values":{_json(parameter.values)},'
+        f'"values":{to_json(parameter.values)},'
         f'"frames":{_frames(view.spec, key, without(key, state))}}}'
         for key, parameter in view.spec.swept.items()
     )
     return (
-        f'{{"view":{_drawing(view.spec, state)},"state":{_json(dict(view.state))},'
-        f'"marks":{_json(view.marks)},"sweeps":{{{sweeps}}}}}'
+        f'{{"view":{_drawing(view.spec, state)},"state":{to_json(dict(view.state))},'
+        f'"marks":{to_json(view.marks)},"sweeps":{{{sweeps}}}}}'
     )
 
 
@@ -36,22 +36,21 @@ def message(view: View) -> str:
 @lru_cache(maxsize=512)
 def _drawing(spec: ViewSpec, state: State) -> str:
     drawing = draw(spec, state)
-    columns = {name: [_cell(item) for item in column] for name, column in drawing.columns.items()}
-    return _json(
+    return to_json(
         {
             "data": drawing.data,
             "layout": drawing.layout,
             "caption": drawing.caption,
             "height": drawing.height,
             "narrow": drawing.narrow,
-            "columns": columns,
+            "columns": cells(drawing),
         }
     )
 
 
 @lru_cache(maxsize=256)
 def _frames(spec: ViewSpec, key: str, others: State) -> str:
-    return _json(
+    return to_json(
         [
             {"data": frame.data, "layout": frame.layout, "caption": frame.caption}
             for frame in sweep(spec, key, others).frames
@@ -59,7 +58,13 @@ def _frames(spec: ViewSpec, key: str, others: State) -> str:
     )
 
 
-def _json(value: Any) -> str:
+def cells(drawing: Drawing) -> dict[str, list[Any]]:
+    """Give the columns of the plotted data as JSON can hold them."""
+    return {name: [_cell(item) for item in column] for name, column in drawing.columns.items()}
+
+
+def to_json(value: Any) -> str:
+    """Write drawings, frames and their arrays as the text that the browser decodes."""
     return json.dumps(value, default=_encode, separators=(",", ":"), ensure_ascii=False)
 
 

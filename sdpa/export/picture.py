@@ -1,0 +1,149 @@
+"""Views as pictures for slides and print: PNG, SVG and PDF by Kaleido, which drives a browser.
+
+A picture is laid out as on the screen, on a canvas of about 850 by 480 pixels, and enlarged as
+a whole: on a slide of 1920 by 1080 text, lines and margins are 2.25 times as large.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import plotly.graph_objects as go
+
+from sdpa.views.palette import Theme
+from sdpa.views.view import View
+
+FORMATS = ("png", "svg", "pdf")
+BUNDLE = Path(__file__).parents[2] / "static" / "plotly-cartesian.min.js"
+CANVAS = 853, 480  # px, the layout's own: 16:9, and as wide as a figure beside its controls
+SMALLEST = 640, 360  # below this a picture shrinks as a whole, else its texts would collide
+INSTALL = (
+    "Pictures need Kaleido and a Chrome or Chromium: python -m pip install -r "
+    "requirements-export.txt, then kaleido_get_chrome if no such browser is here."
+)
+
+
+class MissingError(RuntimeError):
+    """Something that is installed apart is not here; says what to install."""
+
+
+class Size(NamedTuple):
+    """Width and height in pixels of the picture."""
+
+    width: int
+    height: int
+
+    @property
+    def enlarged(self) -> float:
+        """How many of the picture's pixels one of the layout's becomes."""
+        largest = min(self.width / CANVAS[0], self.height / CANVAS[1])
+        if largest >= 1:
+            return largest
+        return min(1.0, self.width / SMALLEST[0], self.height / SMALLEST[1])
+
+
+def state_line(view: View) -> str:
+    """Write the state and its link, as a picture's small print.
+
+    Examples
+    --------
+    >>> from sdpa.views import VIEWS
+    >>> state_line(VIEWS["temperature.weights"](temperature=1.0, scores="20, 10, 0"))
+    'temperature.weights · temperature = 1 · scores = 20, 10, 0 · ?temperature=1&scores=20,10,0'
+    """
+    rows = view.spec.parameters
+    parts = [f"{row.key} = {row.text(view.state[row.key])}" for row in rows]
+    return " · ".join([view.name, *parts, *([link] if (link := query(view)) else [])])
+
+
+def query(view: View) -> str:
+    """Write the part of a link that restores the state: what is not a default."""
+    moved = {
+        row.key: row.text(view.state[row.key]).replace(", ", ",")
+        for row in view.spec.parameters
+        if view.state[row.key] != row.initial
+    }
+    return f"?{urlencode(moved, safe=',')}" if moved else ""
+
+
+def figure(view: View, size: Size, theme: Theme, small_print: bool) -> go.Figure:
+    """Lay the view out for a picture of this size."""
+    drawn = view.figure_in(theme)
+    margin = view.drawing.layout["margin"]
+    room = 22 if small_print else 0
+    drawn.update_layout(
+        width=size.width / size.enlarged,
+        height=size.height / size.enlarged,
+        margin={"l": margin["l"] + 10, "r": margin["r"] + 18, "t": margin["t"] + 12},
+    )
+    drawn.update_layout(margin={"b": margin["b"] + 8 + room})
+    if small_print:
+        drawn.update_layout(
+            title={
+                "text": state_line(view),
+                "font": {"size": 11},
+                "x": 0,
+                "xref": "container",
+                "y": 0,
+                "yref": "container",
+                "yanchor": "bottom",
+                "pad": {"l": 14, "b": 8},
+            }
+        )
+    return drawn
+
+
+@contextmanager
+def drawer() -> Iterator[Callable[[go.Figure, str, Size], bytes]]:
+    """Start the one browser that draws all pictures; gives the function from figure to bytes.
+
+    Raises
+    ------
+    MissingError
+        If Kaleido or a browser is not here.
+    """
+    if importlib.util.find_spec("kaleido") is None:
+        raise MissingError(INSTALL)
+    import kaleido
+    from kaleido.errors import ChromeNotFoundError
+
+    # Plotly's own bundle: pictures need no network, and no formula of theirs needs MathJax.
+    options: dict[str, Any] = {"plotlyjs": BUNDLE.as_uri(), "mathjax": False}
+    try:
+        kaleido.Kaleido(**options)  # finds the browser, or says that there is none
+    except ChromeNotFoundError:
+        raise MissingError(INSTALL) from None
+    kaleido.start_sync_server(**options)
+    try:
+        yield _draw
+    finally:
+        kaleido.stop_sync_server()
+
+
+def _draw(figure: go.Figure, format: str, size: Size) -> bytes:
+    import kaleido
+
+    # Its canvas cuts off what is less than a pixel: 1919.99 would lose a column.
+    whole = 0.25 if format == "png" else 0.0
+    options = {
+        "format": format,
+        "width": (size.width + whole) / size.enlarged,
+        "height": (size.height + whole) / size.enlarged,
+        "scale": size.enlarged,
+    }
+    drawn: bytes = kaleido.calc_fig_sync(figure, opts=options)
+    return drawn
+
+
+def described(svg: bytes, view: View) -> bytes:
+    """Put the view's name and its caption into an SVG, where screen readers look for them."""
+    words = f"<title>{escape(view.name)}</title><desc>{escape(view.caption)}</desc>"
+    text = svg.decode()
+    return re.sub(r"^(<svg\b[^>]*>)", lambda found: found[1] + words, text, count=1).encode()
