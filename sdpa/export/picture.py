@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 import plotly.graph_objects as go
 
+from sdpa.export.link import query
 from sdpa.views.palette import Theme
 from sdpa.views.view import View
 
@@ -24,6 +24,7 @@ FORMATS = ("png", "svg", "pdf")
 BUNDLE = Path(__file__).parents[2] / "static" / "plotly-cartesian.min.js"
 CANVAS = 853, 480  # px, the layout's own: 16:9, and as wide as a figure beside its controls
 SMALLEST = 640, 360  # below this a picture shrinks as a whole, else its texts would collide
+LONGEST = 130  # characters of small print that fit the canvas
 INSTALL = (
     "Pictures need Kaleido and a Chrome or Chromium: python -m pip install -r "
     "requirements-export.txt, then kaleido_get_chrome if no such browser is here."
@@ -55,22 +56,12 @@ def state_line(view: View) -> str:
     Examples
     --------
     >>> from sdpa.views import VIEWS
-    >>> state_line(VIEWS["temperature.weights"](temperature=1.0, scores="20, 10, 0"))
-    'temperature.weights · temperature = 1 · scores = 20, 10, 0 · ?temperature=1&scores=20,10,0'
+    >>> state_line(VIEWS["temperature.divisors"](d_k=256))
+    'temperature.divisors · d_k = 256 · ?d_k=256'
     """
-    rows = view.spec.parameters
-    parts = [f"{row.key} = {row.text(view.state[row.key])}" for row in rows]
-    return " · ".join([view.name, *parts, *([link] if (link := query(view)) else [])])
-
-
-def query(view: View) -> str:
-    """Write the part of a link that restores the state: what is not a default."""
-    moved = {
-        row.key: row.text(view.state[row.key]).replace(", ", ",")
-        for row in view.spec.parameters
-        if view.state[row.key] != row.initial
-    }
-    return f"?{urlencode(moved, safe=',')}" if moved else ""
+    parts = [f"{row.key} = {row.text(view.state[row.key])}" for row in view.spec.parameters]
+    line = " · ".join([view.name, *parts, *([link] if (link := query(view)) else [])])
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def figure(view: View, size: Size, theme: Theme, small_print: bool) -> go.Figure:

@@ -42,9 +42,9 @@ def about(name: str) -> str:
     Examples
     --------
     >>> about("temperature.divisors")
-    'A typical row of three keys, divided by 1, by √d_k and by d_k.'
+    'A typical row of three keys, divided by 1, by √dₖ and by dₖ.'
     """
-    return _program(name).split('"""')[1].splitlines()[0]
+    return _program(name).split('"""')[1].splitlines()[0].replace("d_k", "dₖ")
 
 
 @cache
