@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import plotly.graph_objects as go
 
@@ -48,6 +48,9 @@ class Size(NamedTuple):
         if largest >= 1:
             return largest
         return min(1.0, self.width / SMALLEST[0], self.height / SMALLEST[1])
+
+
+Draw: TypeAlias = Callable[[go.Figure, str, Size], bytes]
 
 
 def state_line(view: View) -> str:
@@ -92,7 +95,7 @@ def figure(view: View, size: Size, theme: Theme, small_print: bool) -> go.Figure
 
 
 @contextmanager
-def drawer() -> Iterator[Callable[[go.Figure, str, Size], bytes]]:
+def drawer() -> Iterator[Draw]:
     """Start the one browser that draws all pictures; gives the function from figure to bytes.
 
     Raises
