@@ -38,6 +38,7 @@ class Reading(HTMLParser):
 
     def handle_data(self, text):
         if self.in_data:
+            assert "<" not in text  # it could end the script
             self.data.append(json.loads(text, parse_constant=pytest.fail))
             self.in_data = False
 
