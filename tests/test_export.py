@@ -395,6 +395,10 @@ def test_the_small_print_is_the_state_and_can_be_left_out():
     assert len(picture.state_line(VIEWS["temperature.weights"](scores=MANY))) == picture.LONGEST
 
 
+def test_a_pdf_that_is_built_in_another_way_stays_as_it_is():
+    assert picture.unframed(b"%PDF-2.0 other", picture.Size(800, 600)) == b"%PDF-2.0 other"
+
+
 def test_every_format_is_named_in_the_help(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--help"])

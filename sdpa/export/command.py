@@ -159,9 +159,7 @@ def _page(view: View, request: Request) -> bytes:
 
 def _picture(view: View, format: str, request: Request, draw: picture.Draw) -> bytes:
     theme = request.theme or "light"
-    figure = picture.figure(view, request.size, theme, request.small_print)
-    drawn = draw(figure, format, request.size)
-    return picture.described(drawn, view) if format == "svg" else drawn
+    return picture.picture(draw, view, format, request.size, theme, request.small_print)
 
 
 # --- reading the request ---

@@ -24,6 +24,7 @@ FORMATS = ("png", "svg", "pdf")
 BUNDLE = Path(__file__).parents[2] / "static" / "plotly-cartesian.min.js"
 CANVAS = 853, 480  # px, the layout's own: 16:9, and as wide as a figure beside its controls
 SMALLEST = 640, 360  # below this a picture shrinks as a whole, else its texts would collide
+FRAME, POINT = 9.6, 0.75  # px, what Kaleido leaves white around a PDF; a pixel in points
 LONGEST = 130  # characters of small print that fit the canvas
 INSTALL = (
     "Pictures need Kaleido and a Chrome or Chromium: python -m pip install -r "
@@ -67,17 +68,24 @@ def state_line(view: View) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
-def figure(view: View, size: Size, theme: Theme, small_print: bool) -> go.Figure:
-    """Lay the view out for a picture of this size."""
+def figure(
+    view: View, size: Size, theme: Theme, small_print: bool, beyond: float = 0.0
+) -> go.Figure:
+    """Lay the view out for a picture of this size, and blank paper ``beyond`` it, in its pixels."""
     drawn = view.figure_in(theme)
     margin = view.drawing.layout["margin"]
     room = 22 if small_print else 0
+    blank = beyond / size.enlarged
     drawn.update_layout(
-        width=size.width / size.enlarged,
-        height=size.height / size.enlarged,
-        margin={"l": margin["l"] + 10, "r": margin["r"] + 18, "t": margin["t"] + 12},
+        width=size.width / size.enlarged + blank,
+        height=size.height / size.enlarged + blank,
+        margin={
+            "l": margin["l"] + 10,
+            "r": margin["r"] + 18 + blank,
+            "t": margin["t"] + 12,
+            "b": margin["b"] + 8 + room + blank,
+        },
     )
-    drawn.update_layout(margin={"b": margin["b"] + 8 + room})
     if small_print:
         drawn.update_layout(
             title={
@@ -88,7 +96,7 @@ def figure(view: View, size: Size, theme: Theme, small_print: bool) -> go.Figure
                 "y": 0,
                 "yref": "container",
                 "yanchor": "bottom",
-                "pad": {"l": 14, "b": 8},
+                "pad": {"l": 14, "b": 8 + blank},
             }
         )
     return drawn
@@ -121,19 +129,55 @@ def drawer() -> Iterator[Draw]:
         kaleido.stop_sync_server()
 
 
+def picture(
+    draw: Draw, view: View, format: str, size: Size, theme: Theme, small_print: bool
+) -> bytes:
+    """Draw a view as a PNG, SVG or PDF of exactly this size."""
+    beyond = 2 * FRAME if format == "pdf" else 0.0
+    drawn = draw(figure(view, size, theme, small_print, beyond), format, size)
+    if format == "svg":
+        return described(drawn, view)
+    return unframed(drawn, size) if format == "pdf" else drawn
+
+
 def _draw(figure: go.Figure, format: str, size: Size) -> bytes:
     import kaleido
 
     # Its canvas cuts off what is less than a pixel: 1919.99 would lose a column.
-    whole = 0.25 if format == "png" else 0.0
+    whole = 0.25 / size.enlarged if format == "png" else 0.0
     options = {
         "format": format,
-        "width": (size.width + whole) / size.enlarged,
-        "height": (size.height + whole) / size.enlarged,
+        "width": figure.layout.width + whole,
+        "height": figure.layout.height + whole,
         "scale": size.enlarged,
     }
     drawn: bytes = kaleido.calc_fig_sync(figure, opts=options)
     return drawn
+
+
+def unframed(pdf: bytes, size: Size) -> bytes:
+    """Take off the frame of 0.1 inch that Kaleido leaves white around a page.
+
+    The picture has as much blank paper more, so that the page keeps its size. Its new box is
+    appended, as PDF foresees for changes; a file that is built otherwise stays as it is.
+    """
+    page = re.search(rb"(\d+) 0 obj\n<</Type /Page\n.*?endobj\n", pdf, re.DOTALL)
+    end = re.search(rb"trailer\n<<(.*?)>>\nstartxref\n(\d+)\n%%EOF\n$", pdf, re.DOTALL)
+    if not page or not end:
+        return pdf
+    frame = FRAME * POINT
+    corner = frame + size.width * POINT, frame + size.height * POINT
+    box = f"/MediaBox [{frame:g} {frame:g} {corner[0]:g} {corner[1]:g}]".encode()
+    changed, start = re.sub(rb"/MediaBox \[[^]]*\]", box, page[0]), len(pdf)
+    return b"".join(
+        [
+            pdf,
+            changed,
+            b"xref\n%s 1\n%010d 00000 n \n" % (page[1], start),
+            b"trailer\n<<%s\n/Prev %s>>\n" % (end[1], end[2]),
+            b"startxref\n%d\n%%%%EOF\n" % (start + len(changed)),
+        ]
+    )
 
 
 def described(svg: bytes, view: View) -> bytes:

@@ -214,5 +214,15 @@ def test_an_svg_keeps_text_as_text_and_says_what_it_shows(out):
     assert "fill-opacity: 1" in paper[1]
 
 
-def test_a_pdf_is_one(out):
-    assert (out / "chain.chain_d_k=256.pdf").read_bytes().startswith(b"%PDF-")
+def test_a_pdf_s_page_is_the_picture_without_a_frame(out):
+    pdf = (out / "chain.chain_d_k=256.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF-")
+    boxes = re.findall(rb"/MediaBox \[(.*?)\]", pdf)
+    left, bottom, right, top = map(float, boxes[-1].split())
+    assert (right - left, top - bottom) == pytest.approx((SIZE[0] * 0.75, SIZE[1] * 0.75))
+    assert (left, bottom) == pytest.approx((7.2, 7.2))  # 0.1 inch
+    before, start = (int(found) for found in re.findall(rb"startxref\n(\d+)", pdf))
+    table = rb"xref\n(\d+) 1\n(\d{10}) 00000 n \ntrailer\n<<(.*?)>>"
+    entry = re.match(table, pdf[start:], re.DOTALL)
+    assert pdf[int(entry[2]) :].startswith(entry[1] + b" 0 obj\n<</Type /Page\n")
+    assert f"/Prev {before}".encode() in entry[3]
