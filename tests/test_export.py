@@ -278,6 +278,14 @@ def test_without_a_browser_it_says_the_same(run, monkeypatch):
     assert said.err.splitlines()[-1] == picture.INSTALL
 
 
+def test_a_browser_that_does_not_start_is_named_as_the_cause(run, monkeypatch):
+    monkeypatch.setenv("BROWSER_PATH", sys.executable)  # Python, which knows no such options
+    code, said, written = run("overflow.masks", "--format", "png,csv")
+    assert code == FAILED
+    assert list(written) == ["overflow.masks.csv"]
+    assert said.err.splitlines()[-1] == f"{picture.FAILING} {picture.INSTALL}"
+
+
 # --- whole or not at all ---
 
 

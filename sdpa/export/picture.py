@@ -6,9 +6,11 @@ a whole: on a slide of 1920 by 1080 text, lines and margins are 2.25 times as la
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from html import escape
 from pathlib import Path
@@ -30,6 +32,7 @@ INSTALL = (
     "Pictures need Kaleido and a Chrome or Chromium: python -m pip install -r "
     "requirements-export.txt, then kaleido_get_chrome if no such browser is here."
 )
+FAILING = "The browser that Kaleido found does not start."
 
 
 class MissingError(RuntimeError):
@@ -109,24 +112,51 @@ def drawer() -> Iterator[Draw]:
     Raises
     ------
     MissingError
-        If Kaleido or a browser is not here.
+        If Kaleido or a browser is not here, or the browser does not start.
     """
     if importlib.util.find_spec("kaleido") is None:
         raise MissingError(INSTALL)
     import kaleido
-    from kaleido.errors import ChromeNotFoundError
+    from kaleido.errors import BrowserFailedError, ChromeNotFoundError
 
-    # Plotly's own bundle: pictures need no network, and no formula of theirs needs MathJax.
-    options: dict[str, Any] = {"plotlyjs": BUNDLE.as_uri(), "mathjax": False}
-    try:
-        kaleido.Kaleido(**options)  # finds the browser, or says that there is none
-    except ChromeNotFoundError:
-        raise MissingError(INSTALL) from None
-    kaleido.start_sync_server(**options)
-    try:
-        yield _draw
-    finally:
-        kaleido.stop_sync_server()
+    # A loop of our own, in a thread of its own so that the caller may have one too. Kaleido's
+    # server would be shorter, but waits for ever if its browser dies.
+    runner = asyncio.Runner()
+    with ThreadPoolExecutor(max_workers=1) as thread:
+
+        def run(work: Coroutine[Any, Any, Any]) -> Any:
+            return thread.submit(runner.run, work).result()
+
+        def draw(figure: go.Figure, format: str, size: Size) -> bytes:
+            options = _options(figure, format, size)
+            drawn: bytes = run(browser.calc_fig(figure, opts=options))
+            return drawn
+
+        try:
+            # Plotly's own bundle: pictures need no network, and no formula of theirs MathJax.
+            browser = kaleido.Kaleido(plotlyjs=BUNDLE.as_uri(), mathjax=False)
+            run(browser.__aenter__())
+            try:
+                yield draw
+            finally:
+                run(browser.__aexit__(None, None, None))
+        except ChromeNotFoundError:
+            raise MissingError(INSTALL) from None
+        except BrowserFailedError:
+            raise MissingError(f"{FAILING} {INSTALL}") from None
+        finally:
+            thread.submit(runner.close).result()
+
+
+def _options(figure: go.Figure, format: str, size: Size) -> dict[str, Any]:
+    # Kaleido's canvas cuts off what is less than a pixel: 1919.99 would lose a column.
+    whole = 0.25 / size.enlarged if format == "png" else 0.0
+    return {
+        "format": format,
+        "width": figure.layout.width + whole,
+        "height": figure.layout.height + whole,
+        "scale": size.enlarged,
+    }
 
 
 def picture(
@@ -138,21 +168,6 @@ def picture(
     if format == "svg":
         return described(drawn, view)
     return unframed(drawn, size) if format == "pdf" else drawn
-
-
-def _draw(figure: go.Figure, format: str, size: Size) -> bytes:
-    import kaleido
-
-    # Its canvas cuts off what is less than a pixel: 1919.99 would lose a column.
-    whole = 0.25 / size.enlarged if format == "png" else 0.0
-    options = {
-        "format": format,
-        "width": figure.layout.width + whole,
-        "height": figure.layout.height + whole,
-        "scale": size.enlarged,
-    }
-    drawn: bytes = kaleido.calc_fig_sync(figure, opts=options)
-    return drawn
 
 
 def unframed(pdf: bytes, size: Size) -> bytes:
