@@ -15,6 +15,7 @@ const figures = new Map() // parentElement -> figure
 let plotly = null
 
 function loadPlotly() {
+  if (window.Plotly) plotly ??= Promise.resolve(window.Plotly) // a page in one file brings it along
   plotly ??= new Promise((resolve, reject) => {
     const script = document.createElement('script')
     script.src = new URL('plotly-cartesian.min.js', here)

@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[1]
 CORE = sorted((ROOT / "sdpa").glob("*.py"))
 VIEWS = sorted((ROOT / "sdpa" / "views").glob("*.py"))
 UI = sorted((ROOT / "sdpa" / "ui").glob("*.py"))
+EXPORT = sorted((ROOT / "sdpa" / "export").glob("*.py"))
 PAGE_FILES = sorted((ROOT / "pages").glob("*.py"))
-ALL_PYTHON = [*CORE, *VIEWS, *UI, *PAGE_FILES, ROOT / "app.py"]
+ALL_PYTHON = [*CORE, *VIEWS, *UI, *EXPORT, *PAGE_FILES, ROOT / "app.py"]
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 PLOTLY_JS = ROOT / "static" / "plotly-cartesian.min.js"
 
@@ -77,6 +78,7 @@ def test_the_files_that_the_rules_speak_of_are_found():
     assert {"attention.py", "jacobian.py", "parameters.py"} <= {path.name for path in CORE}
     assert {"view.py", "palette.py", "chart.py"} <= {path.name for path in VIEWS}
     assert {"frame.py", "lesson.py", "live_figure.py"} <= {path.name for path in UI}
+    assert {"command.py", "picture.py", "lecture.py"} <= {path.name for path in EXPORT}
     assert {"home.py", "gradients.py"} <= {path.name for path in PAGE_FILES}
 
 
@@ -102,6 +104,15 @@ def test_the_ui_imports_core_views_and_streamlit(path):
     assert outside(path, {"numpy", "streamlit"}, inside) == set()
 
 
+@pytest.mark.parametrize("path", EXPORT, ids=named)
+def test_the_export_imports_core_views_and_what_draws_pictures_and_formulas(path):
+    def inside(name):
+        return name in CORE_MODULES or name.startswith(("sdpa.views", "sdpa.export"))
+
+    own = {"picture.py": {"plotly", "kaleido"}, "formula.py": {"latex2mathml"}}
+    assert outside(path, own.get(path.name, set()), inside) == set()
+
+
 @pytest.mark.parametrize("path", PAGE_FILES, ids=named)
 def test_pages_import_streamlit_and_sdpa_alone(path):
     assert outside(path, {"streamlit"}, lambda name: name.split(".")[0] == "sdpa") == set()
@@ -116,7 +127,7 @@ def test_nothing_draws_from_a_generator_that_is_shared(path):
     assert not any(name.startswith("numpy.random") for name in imports(path))
 
 
-@pytest.mark.parametrize("path", [*VIEWS, *UI, *PAGE_FILES], ids=named)
+@pytest.mark.parametrize("path", [*VIEWS, *UI, *EXPORT, *PAGE_FILES], ids=named)
 def test_only_the_core_draws_random_numbers(path):
     nodes = list(ast.walk(tree(path)))
     assert not any(dotted(node).startswith(("np.random", "numpy.random")) for node in nodes)
@@ -245,7 +256,15 @@ def test_the_browser_s_plotly_is_the_one_that_python_draws_with():
     assert "MIT" in (ROOT / "static" / "plotly-LICENSE.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["static/live_figure.js", "assets/style.css"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "static/live_figure.js",
+        "assets/style.css",
+        "sdpa/export/page.js",
+        "sdpa/export/page.css",
+    ],
+)
 def test_what_the_browser_loads_asks_no_other_host(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert re.findall(r"https?://[^\s'\"`)]*", text) == []

@@ -8,9 +8,9 @@ from scipy import special, stats
 from sdpa import heads as encoder
 from sdpa.parameters import AMOUNT, D_K, HEAD, LAYER, PREMISE, SENTENCE
 from sdpa.statistics import sample_scores
-from sdpa.ui.live_figure import message
 from sdpa.views import VIEWS
 from sdpa.views.assumptions import DIALS
+from sdpa.views.message import message
 
 LAW, HEADS = VIEWS["assumptions.law"], VIEWS["assumptions.heads"]
 SPREAD, LADDER = VIEWS["assumptions.spread"], VIEWS["assumptions.ladder"]

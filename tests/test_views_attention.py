@@ -10,10 +10,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sdpa.parameters import D_K, D_MODEL, HEADS, MASK, ROW, SEED, SOFTCAP
-from sdpa.ui.live_figure import message
 from sdpa.vectors import token_vectors
 from sdpa.views import VIEWS
 from sdpa.views.attention import TOKENS, as_numpy, as_torch
+from sdpa.views.message import message
 
 MAPS, STEPS = VIEWS["attention.maps"], VIEWS["attention.steps"]
 DIVISORS = VIEWS["attention.divisors"]

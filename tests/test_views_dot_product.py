@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, special
 
 from sdpa.parameters import ANGLE, CELL, LENGTH_K, LENGTH_Q, SEED, TERMS
-from sdpa.ui.live_figure import message
 from sdpa.vectors import sample_vectors
 from sdpa.views import VIEWS
+from sdpa.views.message import message
 
 PLANE, SUM = VIEWS["dot_product.plane"], VIEWS["dot_product.sum"]
 

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from sdpa.parameters import D_K, LEARNING_RATE, LOSS, OPTIMISER, PAIRS, SEED, STEP
 from sdpa.training import KEPT, LOSSES, OPTIMISERS, RATES, train_lookup
-from sdpa.ui.live_figure import message
 from sdpa.views import VIEWS, words
+from sdpa.views.message import message
 from sdpa.views.training import DRAWN, learning_rate
 
 NAMES = ("training.loss", "training.weights", "training.share")

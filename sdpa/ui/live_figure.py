@@ -1,22 +1,15 @@
 """The live figure: one component that draws every view of every page.
 
 Its JavaScript and Plotly lie in ``static/`` and are loaded once a page. What is sent with
-each release is one text: the drawing in its state, and for each slider the frames that are
-shown while it is dragged.
+each release is the view's message.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import math
-from functools import lru_cache
-from typing import Any
-
-import numpy as np
 import streamlit as st
 
-from sdpa.views.view import State, View, ViewSpec, draw, sweep, without
+from sdpa.views.message import message
+from sdpa.views.view import View
 
 # The inline part travels with every message, so it only loads the module. It can't await:
 # Streamlit calls what the last run returned when the figure leaves the page.
@@ -33,70 +26,3 @@ _COMPONENT = st.components.v2.component("sdpa.live_figure", js=_LOADER, isolate_
 def show(view: View) -> None:
     """Draw a view: its figure, under it the caption, and its data one key press away."""
     _COMPONENT(data=message(view).encode(), key=f"figure {view.name}")
-
-
-def message(view: View) -> str:
-    """Write a view as the JSON text that the browser draws from."""
-    state = tuple(view.state.items())
-    sweeps = ",".join(
-        f'"{key}":{{"index":{parameter.values.index(view.state[key])},'
-        f'"values":{_json(parameter.values)},'
-        f'"frames":{_frames(view.spec, key, without(key, state))}}}'
-        for key, parameter in view.spec.swept.items()
-    )
-    return (
-        f'{{"view":{_drawing(view.spec, state)},"state":{_json(dict(view.state))},'
-        f'"marks":{_json(view.marks)},"sweeps":{{{sweeps}}}}}'
-    )
-
-
-# What a class looks at is written once: a release costs the server a look into these.
-@lru_cache(maxsize=512)
-def _drawing(spec: ViewSpec, state: State) -> str:
-    drawing = draw(spec, state)
-    columns = {name: [_cell(item) for item in column] for name, column in drawing.columns.items()}
-    return _json(
-        {
-            "data": drawing.data,
-            "layout": drawing.layout,
-            "caption": drawing.caption,
-            "height": drawing.height,
-            "narrow": drawing.narrow,
-            "columns": columns,
-        }
-    )
-
-
-@lru_cache(maxsize=256)
-def _frames(spec: ViewSpec, key: str, others: State) -> str:
-    return _json(
-        [
-            {"data": frame.data, "layout": frame.layout, "caption": frame.caption}
-            for frame in sweep(spec, key, others).frames
-        ]
-    )
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, default=_encode, separators=(",", ":"), ensure_ascii=False)
-
-
-def _encode(value: np.ndarray) -> Any:
-    """Send arrays as base64 of single precision where it holds them: 7 digits fill any screen."""
-    if value.dtype.kind not in "fiu":
-        return value.tolist()
-    size = np.abs(value[np.isfinite(value) & (value != 0)])
-    narrow = size.size == 0 or (size.min() > 1e-37 and size.max() < 1e38)
-    dtype = "f4" if narrow else "f8"
-    flat = np.where(np.isfinite(value), value, np.nan).astype(f"<{dtype}")
-    encoded: dict[str, Any] = {"dtype": dtype, "bdata": base64.b64encode(flat.tobytes()).decode()}
-    if value.ndim == 2:
-        encoded["shape"] = value.shape
-    return encoded
-
-
-def _cell(item: Any) -> Any:
-    item = item.item() if isinstance(item, np.generic) else item
-    if isinstance(item, float) and not math.isfinite(item):
-        return str(item)
-    return item

@@ -249,9 +249,9 @@ def sweep(spec: ViewSpec, key: str, others: State) -> Sweep:
     parameter = spec.swept[key]
     drawings = [draw(spec, _ordered(spec, (*others, (key, value)))) for value in parameter.values]
     traces = [
-        _varying([drawing.data[i] for drawing in drawings]) for i in range(len(drawings[0].data))
+        varying([drawing.data[i] for drawing in drawings]) for i in range(len(drawings[0].data))
     ]
-    layouts = _varying([drawing.layout for drawing in drawings])
+    layouts = varying([drawing.layout for drawing in drawings])
     frames = tuple(
         Frame([trace[i] for trace in traces], layouts[i], drawing.caption)
         for i, drawing in enumerate(drawings)
@@ -269,7 +269,7 @@ def _ordered(spec: ViewSpec, state: State) -> State:
     return tuple((row.key, values[row.key]) for row in spec.parameters)
 
 
-def _varying(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def varying(versions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Keep of each version the keys that are not the same in all of them."""
     first = versions[0]
     keys = [

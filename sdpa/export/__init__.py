@@ -1,0 +1,1 @@
+"""The views as files: ``python -m sdpa.export``."""

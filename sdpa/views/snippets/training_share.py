@@ -1,0 +1,35 @@
+"""Learn a lookup table: where the first gradient points, for the divisors 1, √d_k and d_k.
+
+Runs in the lesson's folder; `sdpa/training.py` has the training itself, in NumPy.
+"""
+
+import numpy as np
+
+from sdpa.training import RATES, train_lookup
+
+d_k = 64
+optimiser = "SGD"
+loss = "values"
+pairs = 16
+lr = "auto"
+seed = 0
+
+history = train_lookup(
+    d_k,
+    [1, np.sqrt(d_k), d_k],
+    n=pairs,
+    steps=200,
+    lr=RATES[optimiser.lower(), loss] if lr == "auto" else lr,
+    loss=loss,
+    optimiser=optimiser.lower(),
+    seed=seed,
+)
+numbers = {}
+for i, name in enumerate(("1", "√d_k", "d_k")):
+    numbers |= {
+        f"gradient by {name}": history.row_gradient[i, 0],  # of the median row that is wrong
+        f"share by {name}": history.share[i, 0],  # of it on the right key
+    }
+
+for name, value in numbers.items():
+    print(f"{name}: {value:.6g}")
