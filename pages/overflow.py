@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, FORMAT, GAP, N_KEYS, OFFSET, SCORES
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.words import number
@@ -16,47 +16,52 @@ lesson = begin(
     [OFFSET, FORMAT, SCORES, GAP, D_K, N_KEYS],
 )
 steps = VIEWS["overflow.steps"]
-bench = lesson.bench("steps", OFFSET, FORMAT, SCORES)
-with bench.aside:
-    guess = lesson.predict(
-        "In float16, what is the largest score whose exp still fits?",
-        [5, 11, 20, 88, 300, 710],
-        at={"format": "float16", "offset": 4, "scores": "8, 4, 0"},
-        answer=lambda: steps(format="float16").numbers["threshold"],
-        answer_text=lambda limit: number(limit, 4),
+
+
+@part
+def one_row() -> None:
+    bench = lesson.bench("steps", OFFSET, FORMAT, SCORES)
+    with bench.aside:
+        guess = lesson.predict(
+            "bfloat16 is as short as float16, which holds exp up to a score of 11. What is the "
+            "largest score whose exp fits bfloat16?",
+            [5, 11, 20, 88, 300, 710],
+            at={"format": "bfloat16", "offset": 80, "scores": "8, 4, 0"},
+            answer=lambda: steps(format="bfloat16").numbers["threshold"],
+            answer_text=lambda limit: number(limit, 4),
+        )
+    view = steps(**bench.state)
+    bench.show(view if guess is None else view.marked(f"you said {guess}", x=guess))
+    bench.presets(
+        {
+            "float16 at 12": {"format": "float16", "offset": 4},
+            "float32 at 98": {"format": "float32", "offset": 90},
+            "float64 at 718": {"format": "float64", "offset": 710},
+            "bfloat16 loses 999": {"format": "bfloat16", "scores": "1000, 999, 998"},
+            "float8": {"format": "float8_e4m3fn"},
+            "Underflow": {"format": "float16", "scores": "-20, -21, -22"},
+        },
+        reset=True,
     )
-view = steps(**bench.state)
-with bench.figure:
-    show(view if guess is None else view.marked(f"you said {guess}", x=guess))
-explain(view)
-bench.presets(
-    {
-        "float16 at 12": {"format": "float16", "offset": 4},
-        "float32 at 98": {"format": "float32", "offset": 90},
-        "float64 at 718": {"format": "float64", "offset": 710},
-        "bfloat16 loses 999": {"format": "bfloat16", "scores": "1000, 999, 998"},
-        "float8": {"format": "float8_e4m3fn"},
-        "Underflow": {"format": "float16", "scores": "-20, -21, -22"},
-    },
-    reset=True,
-)
 
-st.header("An offset changes no weight, a gap does", anchor=False)
-gaps = lesson.bench("invariance", GAP)
-with gaps.figure:
-    show(VIEWS["overflow.invariance"](offset=bench.state["offset"], **gaps.state))
+    st.header("An offset changes no weight, a gap does", anchor=False)
+    gaps = lesson.bench("invariance", GAP)
+    gaps.show(VIEWS["overflow.invariance"](offset=bench.state["offset"], **gaps.state))
 
-st.header("How likely is it?", anchor=False)
-rows = lesson.bench("chance", D_K, N_KEYS)
-with rows.figure:
-    show(VIEWS["overflow.chance"](**rows.state))
 
-st.header("The score itself can overflow", anchor=False)
-show(VIEWS["overflow.dot_product"](d_k=rows.state["d_k"]))
-st.markdown(
-    "Here subtracting the maximum comes too late: ∞ − ∞ is not a number. The cure is to divide q "
-    "**before** the product, or to add up in a wider format."
-)
+@part
+def chance() -> None:
+    st.header("How likely is it?", anchor=False)
+    rows = lesson.bench("chance", D_K, N_KEYS)
+    rows.show(VIEWS["overflow.chance"](**rows.state))
+
+    st.header("The score itself can overflow", anchor=False)
+    show(VIEWS["overflow.dot_product"](d_k=rows.state["d_k"]))
+    st.markdown(
+        "Here subtracting the maximum comes too late: ∞ − ∞ is not a number. The cure is to divide "
+        "q **before** the product, or to add up in a wider format."
+    )
+
 
 st.header("Masked rows", anchor=False)
 show(VIEWS["overflow.masks"]())

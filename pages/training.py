@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, LEARNING_RATE, LOSS, OPTIMISER, PAIRS, SEED, STEP
-from sdpa.ui.lesson import begin, explain, limits, sources
+from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.words import percent
@@ -19,53 +19,57 @@ lesson = begin(
 loss = VIEWS["training.loss"]
 usual = {"optimiser": "SGD", "loss": "values", "lr": "auto", "pairs": 16, "seed": 0}
 
-# All three figures show one training, so their controls come first and the figures after.
-first = lesson.bench("loss", D_K, OPTIMISER, LOSS)
-under_first = st.container()
-st.header("Sure and wrong: the weights on the way", anchor=False)
-second = lesson.bench("matrices", STEP)
-under_second = st.container()
-st.header("Where a wrong row's gradient points", anchor=False)
-third = lesson.bench("share", PAIRS, LEARNING_RATE, SEED)
-setting = {**first.state, **third.state}
 
-with first.aside:
-    guess = lesson.predict(
-        "At $d_k = 256$, after 200 steps without a divisor: what share of the queries find their "
-        "key?",
-        [step / 20 for step in range(21)],
-        at={**usual, "d_k": 256},
-        answer=lambda: loss(**usual, d_k=256).numbers["accuracy by 1"],
-        text=percent,
-        answer_text=percent,
-    )
-view = loss(**setting)
-with first.figure:
-    said = "" if guess is None else f"you said {percent(guess)}"
-    show(view if guess is None else view.marked(said, y=guess, axes="2"))
-with under_first:
+@part
+def one_training() -> None:
+    # All three figures show one training, so their controls come first and the figures after.
+    first = lesson.bench("loss", D_K, OPTIMISER, LOSS)
+    under_first = st.container()
+    st.header("Sure and wrong: the weights on the way", anchor=False)
+    second = lesson.bench("matrices", STEP)
+    under_second = st.container()
+    st.header("Where a wrong row's gradient points", anchor=False)
+    third = lesson.bench("share", PAIRS, LEARNING_RATE, SEED)
+    setting = {**first.state, **third.state}
+
+    with first.aside:
+        guess = lesson.predict(
+            "At $d_k = 256$, after 200 steps without a divisor: what share of the queries find "
+            "their key?",
+            [step / 20 for step in range(21)],
+            at={**usual, "d_k": 256},
+            answer=lambda: loss(**usual, d_k=256).numbers["accuracy by 1"],
+            text=percent,
+            answer_text=percent,
+        )
+    view = loss(**setting)
+    with first.figure:
+        said = "" if guess is None else f"you said {percent(guess)}"
+        show(view if guess is None else view.marked(said, y=guess, axes="2"))
+    with under_first:
+        explain(view)
+        first.presets(
+            {
+                "A narrow head, dₖ = 4": {**usual, "d_k": 4},
+                "dₖ = 64": {**usual, "d_k": 64},
+                "A wide head, dₖ = 1024": {**usual, "d_k": 1024},
+                "Does Adam rescue it?": {**usual, "d_k": 256, "optimiser": "Adam"},
+                "Loss on the weights": {**usual, "d_k": 256, "loss": "weights"},
+            },
+            reset=True,
+        )
+
+    view = VIEWS["training.weights"](**setting, **second.state)
+    with second.figure:
+        show(view)
+    with under_second:
+        explain(view)
+
+    view = VIEWS["training.share"](**setting)
+    with third.figure:
+        show(view)
     explain(view)
-    first.presets(
-        {
-            "A narrow head, dₖ = 4": {**usual, "d_k": 4},
-            "dₖ = 64": {**usual, "d_k": 64},
-            "A wide head, dₖ = 1024": {**usual, "d_k": 1024},
-            "Does Adam rescue it?": {**usual, "d_k": 256, "optimiser": "Adam"},
-            "Loss on the weights": {**usual, "d_k": 256, "loss": "weights"},
-        },
-        reset=True,
-    )
 
-view = VIEWS["training.weights"](**setting, **second.state)
-with second.figure:
-    show(view)
-with under_second:
-    explain(view)
-
-view = VIEWS["training.share"](**setting)
-with third.figure:
-    show(view)
-explain(view)
 
 limits(
     "- This is **one task**: a table of free queries and keys, where no row learns from another. "

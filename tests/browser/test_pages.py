@@ -61,7 +61,7 @@ LESSONS = [
         {"temperature": "8", "scores": "20, 10, 0"},
     ),
     Lesson("gradients", "gradients.gap", "gap", {"gap": "8"}),
-    Lesson("overflow", "overflow.steps", "offset", {"offset": "4"}),
+    Lesson("overflow", "overflow.steps", "offset", {"format": "bfloat16", "offset": "80"}),
     Lesson("attention", "attention.maps", "row", {"row": "3", "d_k": "256"}),
     Lesson("worked-example", "worked_example.lines", "d_k", {"d_k": "64", "scores": "16, 8, 0"}),
     Lesson(
@@ -213,9 +213,7 @@ def test_a_release_costs_the_server_little_processor_time(opened):
         before = opened.server.cpu()
         opened.press("ArrowLeft" if step % 2 else "ArrowRight", on=slider)
         costs.append(1000 * (opened.server.cpu() - before))
-    # The first ones fill the caches. 25 ms is the budget on an idle machine; a busy one, whose
-    # cores share their caches, takes up to twice that for the same work.
-    assert statistics.median(costs[2:]) <= 50, costs
+    assert statistics.median(costs[2:]) <= 25, costs  # the first ones fill the caches
 
 
 # --- sliders ---
