@@ -13,7 +13,7 @@ in a textbook pass, while scores passed by mistake do not.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sdpa.attention import (
     Array,
@@ -195,8 +195,11 @@ def frobenius_norm(weights: ArrayLike, *, temperature: ArrayLike = 1.0) -> Array
     diagonal = p * _sum_of_others(p)
     size = diagonal.max(axis=-1, initial=0)  # no p_i p_j is larger than p_i times all others
     unit = np.where(size > 0, size, 1)[..., None]
-    squares = (p / np.sqrt(unit)) ** 2
-    frobenius = np.sqrt(((diagonal / unit) ** 2 + squares * _sum_of_others(squares)).sum(axis=-1))
+    # Pairs with the largest weight, and pairs of the rest: no square of these overflows.
+    rest = np.where(_largest(p), 0, p)
+    squares = (rest / unit) ** 2
+    pairs = squares * (2 * p.max(axis=-1, initial=0, keepdims=True) ** 2 + _sum_of_others(rest**2))
+    frobenius = np.sqrt(((diagonal / unit) ** 2 + pairs).sum(axis=-1))
     return _round(np.asarray(frobenius * size / _temperature(temperature)[..., 0]), dtype)
 
 
@@ -337,9 +340,14 @@ def _sum_of_others(p: Array) -> Array:
         return p
     total = p.sum(axis=-1, keepdims=True)
     others: Array = total - p
-    largest = np.arange(p.shape[-1]) == p.argmax(axis=-1, keepdims=True)
+    largest = _largest(p)
     rest = np.where(largest, 0, p).sum(axis=-1, keepdims=True)
     return np.where(largest, rest, others)
+
+
+def _largest(p: Array) -> NDArray[np.bool_]:
+    """Mark one largest weight in each row."""
+    return np.arange(p.shape[-1]) == p.argmax(axis=-1, keepdims=True)
 
 
 def _check_weights(weights: ArrayLike) -> tuple[Array, DType]:

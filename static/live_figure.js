@@ -111,6 +111,7 @@ function drawNow(figure) {
   // What is shown already needs no drawing: on release Python's state is the frame on screen.
   const shown = JSON.stringify([state, view.marks, width, colours])
   if (shown === figure.shown) return
+  const first = figure.shown === null
   figure.shown = shown
 
   const { data, layout, marks, narrow, height } = view
@@ -126,10 +127,11 @@ function drawNow(figure) {
   fitted.font = { ...fitted.font, family: colours.font || fitted.font.family }
   fitted.dragmode = matchMedia('(pointer: fine)').matches ? 'zoom' : false // a finger scrolls
   setText(figure.caption, frame ? frame.caption : view.caption)
-  const drawing = figure.plotly.react(figure.plot, paint(traces, colours), paint(fitted, colours), {
-    displayModeBar: false,
-    doubleClick: 'reset',
-  })
+  // Given again, Plotly would compare it with its own, key by key.
+  const config = first ? { displayModeBar: false, doubleClick: 'reset' } : undefined
+  const drawing = figure.plotly.react(
+    figure.plot, paint(traces, colours), paint(fitted, colours), config,
+  )
   figure.drawn = Promise.allSettled([figure.drawn, drawing])
 }
 

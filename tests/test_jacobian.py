@@ -8,7 +8,13 @@ from hypothesis.extra import numpy as hnp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sdpa.attention import attention, softmax
-from sdpa.jacobian import attention_gradients, norms, softmax_jacobian, softmax_jvp
+from sdpa.jacobian import (
+    attention_gradients,
+    frobenius_norm,
+    norms,
+    softmax_jacobian,
+    softmax_jvp,
+)
 
 INF, NAN = np.inf, np.nan
 N_Q, N_K, D_K, D_V = 3, 5, 7, 2  # no two axes of one size
@@ -233,6 +239,14 @@ def test_a_row_of_1_and_1e_minus_20_is_not_dead():
     assert_allclose([got.trace, got.frobenius, got.spectral], 2e-200, rtol=1e-15)
     got = norms(np.float32([1.0, 1e-30]))
     assert_allclose([got.trace, got.frobenius, got.spectral], 2e-30, rtol=1e-6)
+
+
+@pytest.mark.parametrize("gap", [100, 300, 700, 709, 712, 720, 740])
+def test_the_frobenius_norm_is_exact_down_to_the_last_weight_that_is_no_zero(gap):
+    row = np.array([np.exp(-gap) / 3, 1.0, np.exp(-gap), 0.0])
+    assert_allclose(frobenius_norm(row), norms(row).frobenius, rtol=1e-14)
+    pair = np.array([1.0, np.exp(-gap)])  # both its entries, and both beside the diagonal, are p
+    assert frobenius_norm(pair) == 2 * pair[1]
 
 
 def test_a_uniform_row_has_norms_n_minus_1_over_n_root_n_minus_1_over_n_and_1_over_n():
