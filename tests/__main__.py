@@ -8,7 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser.find import VARIABLE, NoBrowserError, find, get
@@ -27,15 +26,8 @@ def main(arguments: list[str]) -> int:
     print("Browser:", browser, flush=True)
     # One thread each for the linear algebra: the workers share the processors as it is.
     environment = {**os.environ, VARIABLE: browser, "OPENBLAS_NUM_THREADS": "1"}
-    codes = []
-    # What measures the server's processor time would measure its neighbours too.
-    for part in (["-m", "not alone", *in_parallel(arguments)], ["-m", "alone"]):
-        command = [sys.executable, "-m", "pytest", *part, *arguments]
-        codes.append(subprocess.run(command, cwd=ROOT, env=environment).returncode)
-    codes = [code for code in codes if code != pytest.ExitCode.NO_TESTS_COLLECTED]
-    if not codes:
-        return int(pytest.ExitCode.NO_TESTS_COLLECTED)
-    return next((code for code in codes if code), 0)  # a run that was killed has one below 0
+    command = [sys.executable, "-m", "pytest", *in_parallel(arguments), *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment).returncode
 
 
 def browser_for(chromium) -> str:

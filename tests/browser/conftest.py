@@ -332,29 +332,34 @@ def browser():
 @pytest.fixture(scope="session")
 def seat(browser, server):
     """Seat a reader before a screen; who leaves must have met no error, and no other host."""
+    context = browser.new_context()  # one for all, whose cache a reader finds filled
 
     @contextmanager
-    def seated(at=server, **options):
-        context = browser.new_context(**options)
-        reader = Reader(context.new_page(), at)
+    def seated(at=server, *, viewport=None, **media):
+        page = context.new_page()
+        page.set_viewport_size(viewport or {"width": 1280, "height": 720})
+        page.emulate_media(**media)
+        reader = Reader(page, at)
         try:
             yield reader
             reader.assert_quiet()
         finally:
-            context.close()
+            context.set_offline(False)
+            if page.url.startswith("http"):
+                page.evaluate("localStorage.clear()")
+            page.close()
 
-    return seated
+    yield seated
+    context.close()
 
 
 @pytest.fixture
-def read(seat):
+def read(seat, server):
     """Seat readers who leave after the test."""
     with ExitStack() as seats:
 
-        def start(at=None, **options):
-            where = {"at": at} if at else {}
-            screen = {"viewport": {"width": 1280, "height": 720}, **options}
-            return seats.enter_context(seat(**where, **screen))
+        def start(at=server, **screen):
+            return seats.enter_context(seat(at, **screen))
 
         yield start
 
