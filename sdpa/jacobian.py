@@ -347,7 +347,8 @@ def _sum_of_others(p: Array) -> Array:
 
 def _largest(p: Array) -> NDArray[np.bool_]:
     """Mark one largest weight in each row."""
-    return np.arange(p.shape[-1]) == p.argmax(axis=-1, keepdims=True)
+    marked: NDArray[np.bool_] = np.arange(p.shape[-1]) == p.argmax(axis=-1, keepdims=True)
+    return marked
 
 
 def _check_weights(weights: ArrayLike) -> tuple[Array, DType]:
