@@ -205,7 +205,7 @@ def train_projections(
     --------
     >>> history = train_projections(256, [1.0, 16.0, 256.0], lr=0.1)
     >>> history.steps_to(0.9)
-    array([ 67., 151.,  nan])
+    array([ 82., 151.,  nan])
     """
     d_k, n, steps = _integer("d_k", d_k), _integer("n", n, 2), _integer("steps", steps)
     size, batch = _integer("size", size), _integer("batch", batch)
