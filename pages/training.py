@@ -67,7 +67,7 @@ def one_training() -> None:
 
 @part
 def shared_projections() -> None:
-    st.header("Shared projections: slower, not stuck", anchor=False)
+    st.header("Shared projections: no standstill", anchor=False)
     bench = lesson.bench("shared", *SHARED)
     bench.show(VIEWS["training.shared"](**bench.state))
     bench.presets(

@@ -40,7 +40,7 @@ def shared(shared_d_k: int, shared_optimiser: str, shared_lr: Value) -> Drawing:
     ends = history.accuracy[:, -LAST:].mean(axis=-1)
     steps = history.steps_to(ENOUGH)
     paces = [_within(count) for count in steps]
-    shares = [words.percent(end) for end in ends]
+    shares = [f"{100 * end:.1f} %" for end in ends]
     return Drawing(
         data=[
             *(
