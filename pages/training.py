@@ -2,19 +2,22 @@
 
 import streamlit as st
 
-from sdpa.parameters import D_K, LEARNING_RATE, LOSS, OPTIMISER, PAIRS, SEED, STEP
+from sdpa import parameters as rows
 from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 from sdpa.views.words import percent
 
+FIRST = (rows.D_K, rows.OPTIMISER, rows.LOSS)
+THIRD = (rows.PAIRS, rows.LEARNING_RATE, rows.SEED)
+SHARED = (rows.SHARED_D_K, rows.SHARED_OPTIMISER, rows.SHARED_RATE)
 lesson = begin(
     "training",
     "Train it: does the divisor matter?",
     "Each of 16 queries must learn which of 16 keys is its own, starting from random vectors. "
     "Gradient descent does it at every width if the scores are divided by $\\sqrt{d_k}$; if they "
     "are not, wide heads stall at this task.",
-    [D_K, OPTIMISER, LOSS, STEP, PAIRS, LEARNING_RATE, SEED],
+    [*FIRST, rows.STEP, *THIRD, *SHARED],
 )
 loss = VIEWS["training.loss"]
 usual = {"optimiser": "SGD", "loss": "values", "lr": "auto", "pairs": 16, "seed": 0}
@@ -23,15 +26,14 @@ usual = {"optimiser": "SGD", "loss": "values", "lr": "auto", "pairs": 16, "seed"
 @part
 def one_training() -> None:
     # All three figures show one training, so their controls come first and the figures after.
-    first = lesson.bench("loss", D_K, OPTIMISER, LOSS)
+    first = lesson.bench("loss", *FIRST)
     under_first = st.container()
     st.header("Sure and wrong: the weights on the way", anchor=False)
-    second = lesson.bench("matrices", STEP)
+    second = lesson.bench("matrices", rows.STEP)
     under_second = st.container()
     st.header("Where a wrong row's gradient points", anchor=False)
-    third = lesson.bench("share", PAIRS, LEARNING_RATE, SEED)
+    third = lesson.bench("share", *THIRD)
     setting = {**first.state, **third.state}
-
     with first.aside:
         guess = lesson.predict(
             "At $d_k = 256$, after 200 steps without a divisor: what share of the queries find "
@@ -58,28 +60,32 @@ def one_training() -> None:
             },
             reset=True,
         )
-
-    view = VIEWS["training.weights"](**setting, **second.state)
-    with second.figure:
-        show(view)
     with under_second:
-        explain(view)
+        second.show(VIEWS["training.weights"](**setting, **second.state))
+    third.show(VIEWS["training.share"](**setting))
 
-    view = VIEWS["training.share"](**setting)
-    with third.figure:
-        show(view)
-    explain(view)
+
+@part
+def shared_projections() -> None:
+    st.header("Shared projections: no standstill", anchor=False)
+    bench = lesson.bench("shared", *SHARED)
+    bench.show(VIEWS["training.shared"](**bench.state))
+    bench.presets(
+        {
+            "Shared projections, dₖ = 256": {},
+            "SGD, small steps": {"shared_optimiser": "SGD", "shared_lr": 0.1},
+            "SGD, large steps": {"shared_optimiser": "SGD", "shared_lr": 10.0},
+        }
+    )
 
 
 limits(
-    "- This is **one task**: a table of free queries and keys, where no row learns from another. "
-    "In a Transformer they come from projections that all rows share, so that rows still alive "
-    "move the dead ones too; expect a slower training and fewer learning rates that work there, "
-    "not a standstill. This page does not show that case, and “nothing learns without "
-    "$\\sqrt{d_k}$” would claim too much.\n"
+    "- The first figures show **one task**: free queries and keys, where no row learns from "
+    "another. Behind shared projections the missing divisor costs steps and learning rates (last "
+    "figure); “nothing learns without $\\sqrt{d_k}$” would claim too much.\n"
     "- At $d_k = 4$ the training **without** a divisor is the faster one.\n"
-    "- With the loss on the weights themselves nothing stalls without a divisor. (At its learning "
-    "rate of 1, $d_k$ divides the gradient so far that wide heads take longer than 200 steps.)\n"
+    "- With the loss on the weights themselves nothing stalls without a divisor. (Wide heads "
+    "divided by $d_k$ take longer than 200 steps at its rate of 1.)\n"
     "- $\\sqrt{d_k}$ is a scaling law, not a magic constant: dividing by $d_k$ learns too, "
     "with a larger learning rate or with Adam. What $\\sqrt{d_k}$ gives is one learning rate that "
     "fits every width.\n"

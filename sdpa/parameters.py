@@ -358,6 +358,29 @@ LEARNING_RATE = Parameter(
     help="auto takes 30 for SGD with the loss on the values, 1 with the loss on the weights, and "
     "0.01 for Adam.",
 )
+SHARED_D_K = Parameter(
+    "shared_d_k",
+    "Width dₖ of W_q and W_k",
+    256,
+    (16, 64, 256, 1024),
+    help="How many components the shared projections give to q and k.",
+)
+SHARED_OPTIMISER = Parameter(
+    "shared_optimiser",
+    "Optimiser of W_q and W_k",
+    "Adam",
+    ("Adam", "SGD"),
+    kind="choice",
+    help="SGD steps down the gradient as it is; Adam rescales every component to a similar step.",
+)
+SHARED_RATE = Parameter(
+    "shared_lr",
+    "Learning rate of W_q and W_k",
+    "auto",
+    ("auto", 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+    kind="choice",
+    help="auto takes 0.01 for Adam and 1 for SGD.",
+)
 RULE = Parameter(
     "rule",
     "Rule for the logits",

@@ -21,6 +21,7 @@ OTHER = {  # states that take another way through the program than the default
     "gradients.jacobian": [{"scores": "5, 5, 1"}, {"scores": "3"}, {"scores": "300, 0, -7, 299"}],
     "overflow.steps": [{"offset": 20}, {"format": "bfloat16", "scores": "1000, 999, 998"}],
     "training.loss": [{"optimiser": "Adam", "loss": "weights", "lr": 0.1, "pairs": 4}],
+    "training.shared": [{"shared_optimiser": "SGD", "shared_lr": 0.1, "shared_d_k": 64}],
     "worked_example.lines": [{"scores": "0.1, -12.5, 1e-7", "d_k": 4}],
 }
 
@@ -68,5 +69,6 @@ def test_a_program_needs_numpy_and_the_core_alone(path):
         alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names
     }
     assert modules <= {"numpy", "math", "statistics"} | {
-        f"sdpa{core}" for core in ("", ".alternatives", ".formats", ".statistics", ".training")
+        f"sdpa{core}"
+        for core in ("", ".alternatives", ".formats", ".projections", ".statistics", ".training")
     }

@@ -305,3 +305,39 @@ def test_no_warning_leaks_even_if_the_caller_raises_on_all():
     with np.errstate(all="raise"):
         train_lookup(1024, [1.0, 1e-300, 1e300], n=3, steps=3, lr=1e300)
         train_lookup(64, 1e-200, n=3, steps=3, optimiser="adam", lr=1e30, loss="weights")
+
+
+# --- what the training page's limits claim, beyond the tests above ---
+
+
+def test_d_k_as_divisor_learns_with_a_larger_rate_or_with_adam():
+    for d_k in (64, 256):
+        larger = train_lookup(d_k, d_k, lr=30.0 * d_k**0.5)
+        assert larger.accuracy[-1] == 1
+        adam = train_lookup(d_k, d_k, lr=0.01, optimiser="adam")
+        assert adam.accuracy[-1] >= 0.95
+
+
+def test_with_the_loss_on_the_weights_d_k_takes_a_wide_head_longer_than_200_steps():
+    for seed in range(4):
+        whole = train_lookup(1024, 1024, lr=1.0, loss="weights", seed=seed)
+        assert np.isnan(whole.steps_to(0.95))
+        assert train_lookup(1024, 1.0, lr=1.0, loss="weights", seed=seed).accuracy[-1] == 1
+
+
+def descend_from_smaller(d_k, seed, rate, steps=200):
+    """Undivided training whose first queries and keys are d_k^¼ smaller; accuracy at the end."""
+    queries, keys, target = lookup_task(d_k, 16, seed)
+    queries, keys = queries / d_k**0.25, keys / d_k**0.25
+    for _ in range(steps):
+        back = lookup_gradients(queries, keys, target, 1.0)
+        queries, keys = queries - rate * back.queries, keys - rate * back.keys
+    return (back.log_weights.argmax(axis=1) == target).mean()
+
+
+def test_smaller_first_queries_and_keys_do_as_well_as_a_divisor():
+    # q, k → q/d^¼, k/d^¼ is T = √d with a learning rate of lr/√d.
+    for d_k in (64, 256):
+        for seed in range(3):
+            assert descend_from_smaller(d_k, seed, 30 / d_k**0.5) == 1
+            assert train_lookup(d_k, 1.0, seed=seed).accuracy[-1] < 0.5
