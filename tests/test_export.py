@@ -131,7 +131,7 @@ def test_a_link_restores_the_state(name, state):
 WRONGS = {
     "an unknown view": (
         ["chain.chian"],
-        ["36 names", "'chain.chian'", "chain.chain"],
+        [f"{len(VIEWS)} names", "'chain.chian'", "chain.chain"],
     ),
     "a page's name": (
         ["temperature"],

@@ -96,14 +96,13 @@ def test_the_axes_stay_while_the_width_is_dragged_and_the_page_stays_small():
         assert sum(sizes) < 150_000
 
 
-@pytest.mark.alone
 def test_every_width_is_trained_in_half_a_second():
     took = []
     for _ in range(3):
-        start = time.perf_counter()
+        start = time.process_time()  # of this process: its neighbours don't count
         for d_k in SHARED_D_K.values:
             SHARED.function(d_k, "Adam", "auto")
-        took.append(time.perf_counter() - start)
+        took.append(time.process_time() - start)
     assert min(took) < 0.5, took
 
 
