@@ -297,9 +297,10 @@ def test_a_link_restores_its_state(reader, path, query):
         assert reader.page.get_by_label("Scores", exact=True).input_value() == query["scores"]
 
 
-def test_a_preset_is_a_link_wherever_one_comes_from_and_reset_leads_back(opened, read):
-    lesson, at_first, links = opened.lesson, opened.captions, {}
-    for place in (0, opened.presets().count() - 1, 0):  # test_pages.py goes through all
+def test_every_preset_is_a_link_wherever_one_comes_from_and_reset_leads_back(opened, read):
+    lesson, at_first = opened.lesson, opened.captions
+    links, order = {}, range(opened.presets().count())
+    for place in (*order, 0):
         with opened.answer():
             opened.presets().nth(place).click()
         opened.shows(lesson.caption(**opened.state(lesson)))
