@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sdpa.statistics import _integer, _one_of, _positive
-from sdpa.training import OPTIMISERS, _Adam, _divisors
+from sdpa.training import OPTIMISERS, _Adam, _divisors, _first, _in_own_span
 
 __all__ = [
     "BATCH",
@@ -93,7 +93,7 @@ class ProjectionTraining:
         """
         reached = self.recent(window) >= accuracy - 1e-12  # what adding up may lose
         reached[..., : window - 1] = False
-        return np.where(reached.any(axis=-1), reached.argmax(axis=-1) + 1.0, np.nan)
+        return _first(reached) + 1
 
 
 @np.errstate(all="ignore")
@@ -214,8 +214,8 @@ def train_projections(
     divisors = _divisors(divisor)
     rng = np.random.default_rng(seed)
     start = rng.standard_normal((2 * size, d_k)) / np.sqrt(size)
-    if optimiser == "sgd" and d_k > 2 * size:
-        start = np.linalg.qr(start.T).R.T
+    if optimiser == "sgd":
+        start = _in_own_span(start)
     dtype = np.float32 if optimiser == "adam" else np.float64
     start = start.reshape(2, size, -1).astype(dtype)
     projections = np.repeat(start[None], divisors.size, axis=0)

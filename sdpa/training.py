@@ -111,7 +111,7 @@ class Training:
         array([nan, 21.])
         """
         reached = self.accuracy >= accuracy
-        return np.where(reached.any(axis=-1), reached.argmax(axis=-1), np.nan)
+        return _first(reached)
 
 
 def lookup_task(d_k: int, n: int, seed: int) -> tuple[Floats, Floats, Integers]:
@@ -252,8 +252,8 @@ def train_lookup(
     divisors = _divisors(divisor)
     queries, keys, target = lookup_task(d_k, n, seed)
     start = np.concatenate([queries, keys])
-    if optimiser == "sgd" and d_k > 2 * n:
-        start = np.linalg.qr(start.T).R.T
+    if optimiser == "sgd":
+        start = _in_own_span(start)
     rows = np.repeat(start[None], divisors.size, axis=0)
     if optimiser == "adam":
         rows = rows.astype(np.float32)
@@ -319,6 +319,17 @@ class _Adam:
         np.divide(self.sum, self.work, out=self.work)
         self.work *= np.float32(self.lr * (1 - _BETA_1) / (1 - _BETA_1**self.steps) / unit)
         return np.asarray(self.work)
+
+
+def _in_own_span(rows: Floats) -> Floats:
+    """Write rows in an orthonormal basis of what they span, where that takes fewer coordinates."""
+    count, width = rows.shape
+    return np.linalg.qr(rows.T).R.T if width > count else rows
+
+
+def _first(reached: NDArray[np.bool_]) -> Floats:
+    """Give the first place along the last axis that is reached, nan for none."""
+    return np.where(reached.any(axis=-1), reached.argmax(axis=-1), np.nan)
 
 
 def _loss(log_weights: Floats, target: Integers, loss: str) -> Floats:
