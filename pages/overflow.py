@@ -6,7 +6,6 @@ from sdpa.parameters import D_K, FORMAT, GAP, N_KEYS, OFFSET, SCORES
 from sdpa.ui.lesson import begin, limits, part, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
-from sdpa.views.words import number
 
 lesson = begin(
     "overflow",
@@ -16,6 +15,7 @@ lesson = begin(
     [OFFSET, FORMAT, SCORES, GAP, D_K, N_KEYS],
 )
 steps = VIEWS["overflow.steps"]
+equal = {"format": "float16", "scores": "10, 10, 10, 10, 10, 10, 10, 10"}
 
 
 @part
@@ -23,12 +23,11 @@ def one_row() -> None:
     bench = lesson.bench("steps", OFFSET, FORMAT, SCORES)
     with bench.aside:
         guess = lesson.predict(
-            "bfloat16 is as short as float16, which holds exp up to a score of 11. What is the "
-            "largest score whose exp fits bfloat16?",
-            [5, 11, 20, 88, 300, 710],
-            at={"format": "bfloat16", "offset": 80, "scores": "8, 4, 0"},
-            answer=lambda: steps(format="bfloat16").numbers["threshold"],
-            answer_text=lambda limit: number(limit, 4),
+            "In float16 **eight** keys share one score. Up to which score does the sum of their "
+            "exps still fit?",
+            [3, 4, 5, 7, 9, 11],
+            at={**equal, "offset": 0},
+            answer=lambda: steps(**equal).numbers["threshold of the sum"],
         )
     view = steps(**bench.state)
     bench.show(view if guess is None else view.marked(f"you said {guess}", x=guess))

@@ -86,15 +86,27 @@ def as_format(format: FormatLike) -> Format:
     return FORMATS[name]
 
 
-def exp_overflow_threshold(format: FormatLike) -> float:
+def exp_overflow_threshold(format: FormatLike, keys: int = 1) -> float:
     """Score above which exp leaves the format: ln of its largest finite number.
+
+    Or, where so many keys share that score, above which the exact sum of their exps does: ln of
+    the largest number over ``keys``, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If the format is unknown, or ``keys`` is below 1.
 
     Examples
     --------
     >>> [round(exp_overflow_threshold(name), 4) for name in ("float32", "float16")]
     [88.7228, 11.0899]
+    >>> round(exp_overflow_threshold("float16", keys=8), 4)
+    9.0104
     """
-    return math.log(as_format(format).max)
+    if keys < 1:
+        raise ValueError(f"keys must be an integer ≥ 1, got {keys!r}")
+    return math.log(as_format(format).max) - math.log(keys)
 
 
 def exp_underflow_threshold(format: FormatLike) -> float:

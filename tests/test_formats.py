@@ -127,6 +127,13 @@ def test_an_unknown_format_is_refused_with_the_known_ones(wrong):
         exp_overflow_threshold(wrong)
 
 
+def test_the_threshold_of_a_sum_takes_at_least_one_key():
+    for name in FORMATS:
+        assert exp_overflow_threshold(name, 4) == pytest.approx(math.log(largest(name) / 4))
+    with pytest.raises(ValueError, match=r"^keys must be an integer ≥ 1, got 0"):
+        exp_overflow_threshold("float16", 0)
+
+
 NAN = math.nan
 # What the formats really do (section on floating point of the lesson's sources; by hand: the
 # softmax of 2, 1, 0 is .6652, .2447, .0900). Tolerance: 1.5 eps of the format.

@@ -908,6 +908,30 @@ def test_the_caption_says_so_when_the_sum_overflows_and_every_weight_is_0():
     assert "breaks" in view.caption
 
 
+@pytest.mark.parametrize("keys", [2, 8, 64])
+@pytest.mark.parametrize("format", ["float16", "float32", "float64"])
+def test_equal_scores_whose_sum_just_fits_stand_at_the_threshold_of_the_sum(format, keys):
+    limit = VIEWS["overflow.steps"](format=format, scores=[1.0] * keys).numbers[
+        "threshold of the sum"
+    ]
+    for score, fits in ((limit - 0.02, True), (limit + 0.02, False)):
+        view = VIEWS["overflow.steps"](format=format, scores=[score] * keys)
+        assert np.isfinite(column(view, "exp")).all()
+        assert ("breaks" not in view.caption) == fits
+        assert ("Every exp fits" in view.notice) == (not fits)
+        assert column(view, "weight")[0] == pytest.approx(1 / keys if fits else 0, rel=0.02)
+
+
+def test_the_prediction_of_the_overflow_page_is_not_answered_before_it_is_made():
+    sum_of_eight = VIEWS["overflow.steps"](scores=[10.0] * 8).numbers["threshold of the sum"]
+    assert sum_of_eight == pytest.approx(math.log(65504 / 8))
+    for name in [name for name in VIEWS if name.startswith("overflow.")]:
+        view = VIEWS[name]()
+        drawn = [str(leaf) for leaf in leaves([view.drawing.data, view.drawing.layout])]
+        said = " ".join([view.caption, view.notice, view.formula, *drawn])
+        assert "9.01" not in said
+
+
 @pytest.mark.parametrize(
     ("format", "scores", "offset"),
     [
@@ -1190,6 +1214,7 @@ def test_up_to_width_32_the_median_row_has_more_gradient_without_the_divisor():
         ({"format": "float8_e4m3fn", "offset": 1000}, "scores themselves do not fit"),
         ({"format": "float8_e4m3fn", "scores": "400, -400", "offset": 0}, "difference of two"),
         ({"scores": "20, 10, 0", "offset": 0}, "One exp, or their sum, does not fit"),
+        ({"scores": "10, 10, 10, 10, 10, 10, 10, 10", "offset": 0}, "Every exp fits, their sum"),
         ({"format": "float8_e4m3fn", "offset": 4}, "One exp, or their sum, does not fit"),
         ({"offset": 4}, "The offset changed no difference"),
         ({"offset": 0}, "Move the offset"),

@@ -32,6 +32,7 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
     safe = softmax_steps(moved, format, subtract_max=True)
     top = float(moved.max())
     limits = {name: exp_overflow_threshold(name) for name in FORMATS}
+    equal = exp_overflow_threshold(format, keys=len(scores))
     order = sorted(limits, key=lambda name: limits[name])
     upper, lower = _lines(naive, "2"), _lines(safe, "3")
     return Drawing(
@@ -92,6 +93,7 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
         caption=_steps_caption(format, naive, safe, limits[format], top),
         numbers={
             "threshold": limits[format],
+            "threshold of the sum": equal,
             "largest score": top,
             "naive top weight": float(naive.weights[int(moved.argmax())]),
             "safe top weight": float(safe.weights[int(moved.argmax())]),
@@ -111,7 +113,7 @@ def steps(offset: int, format: str, scores: tuple[float, ...]) -> Drawing:
             rf"m = \max_j s_j = {words.tex(words.plain(top))}"
         ),
         notice=_steps_notice(
-            naive, safe, softmax_steps(np.array(scores), format, subtract_max=False)
+            naive, safe, softmax_steps(np.array(scores), format, subtract_max=False), equal
         ),
     )
 
@@ -138,7 +140,9 @@ def _steps_caption(
     return f"{start} With the maximum subtracted first the top key gets {shown}."
 
 
-def _steps_notice(naive: SoftmaxSteps, safe: SoftmaxSteps, unmoved: SoftmaxSteps) -> str:
+def _steps_notice(
+    naive: SoftmaxSteps, safe: SoftmaxSteps, unmoved: SoftmaxSteps, equal: float
+) -> str:
     collapsed = next((fault for fault in safe.faults if fault.kind == "collapsed"), None)
     if collapsed:
         return (
@@ -157,6 +161,12 @@ def _steps_notice(naive: SoftmaxSteps, safe: SoftmaxSteps, unmoved: SoftmaxSteps
         return (
             "Every exp is too small for the format, so the sum is 0 and the division has no "
             "result. With the maximum subtracted the largest exp is e⁰ = 1, so the sum cannot be 0."
+        )
+    if broken and broken.step == "total" and _breakdown(unmoved):
+        return (
+            f"Every exp fits, their sum does not: that of {len(naive.scores)} equal scores fits up "
+            f"to {words.number(equal)} each, ln {len(naive.scores)} less than one alone. With the "
+            "maximum subtracted no exp is larger than e⁰ = 1."
         )
     if broken and _breakdown(unmoved):
         return (

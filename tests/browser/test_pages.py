@@ -45,6 +45,7 @@ class Lesson:
         return self.parameter.values
 
 
+EIGHT_TENS = ", ".join(["10"] * 8)
 LESSONS = [
     Lesson("", "chain.chain", "d_k", {"d_k": "256"}),
     Lesson(
@@ -61,7 +62,7 @@ LESSONS = [
         {"temperature": "8", "scores": "20, 10, 0"},
     ),
     Lesson("gradients", "gradients.gap", "gap", {"gap": "8"}),
-    Lesson("overflow", "overflow.steps", "offset", {"format": "bfloat16", "offset": "80"}),
+    Lesson("overflow", "overflow.steps", "offset", {"offset": "0", "scores": EIGHT_TENS}),
     Lesson("attention", "attention.maps", "row", {"row": "3", "d_k": "256"}),
     Lesson("worked-example", "worked_example.lines", "d_k", {"d_k": "64", "scores": "16, 8, 0"}),
     Lesson(

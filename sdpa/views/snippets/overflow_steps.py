@@ -17,6 +17,7 @@ naive = softmax_steps(s, format, subtract_max=False)
 safe = softmax_steps(s, format, subtract_max=True)
 numbers = {
     "threshold": exp_overflow_threshold(format),  # ln of the format's largest number
+    "threshold of the sum": exp_overflow_threshold(format, keys=len(s)),  # if all were equal
     "largest score": s[top],
     "naive top weight": float(naive.weights[top]),
     "safe top weight": float(safe.weights[top]),
