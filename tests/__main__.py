@@ -41,10 +41,13 @@ def browser_for(chromium) -> str:
 
 
 def in_parallel(arguments: list[str]) -> list[str]:
-    """Use two processes or more, unless told otherwise; who is done takes over from the other."""
+    """Use three processes or more, unless told otherwise; who is done takes over from the others.
+
+    One more than processors: a test of a page waits much of its time.
+    """
     if any(argument.startswith(("-n", "--numprocesses", "--dist")) for argument in arguments):
         return []
-    workers = min(max(os.cpu_count() or 1, 2), 4)
+    workers = min((os.cpu_count() or 1) + 1, 4)
     return ["-n", str(workers), "--dist", "worksteal"]
 
 

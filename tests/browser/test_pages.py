@@ -94,10 +94,13 @@ def once(request, seat):
 
 @pytest.fixture
 def opened(once):
-    """Each page as it opens; opened again where the test before left something changed."""
+    """Each page as it opens; reset, or opened again, where the test before left it changed."""
     once.page.bring_to_front()
     once.page.set_viewport_size(DESK)
     once.page.emulate_media(color_scheme="light")
+    if once.query:
+        with once.answer():
+            once.reset.click()
     if once.query or once.captions[:1] != [once.lesson.caption()] or not once.quiet():
         once.open(once.lesson.path)
     once.forget()
@@ -164,18 +167,16 @@ def test_the_data_opens_by_keyboard_as_the_table_that_python_has(opened):
 def test_axe_finds_no_grave_fault_on_desk_or_phone_in_either_theme(opened):
     page, faults = opened.page, []
     page.evaluate(AXE_SCRIPT)
-    contrast_only = {"runOnly": ["color-contrast"]}  # what a theme changes
-    for screen, theme, options in (
+    of_screens = ["color-contrast", "target-size", "scrollable-region-focusable"]
+    for screen, theme, rules in (
         (DESK, "light", {}),
-        (PHONE, "light", {}),
-        (DESK, "dark", contrast_only),
+        (PHONE, "light", {"runOnly": of_screens}),
+        (DESK, "dark", {"runOnly": ["color-contrast"]}),
     ):
         page.set_viewport_size(screen)
         page.emulate_media(color_scheme=theme)
         page.wait_for_timeout(300)  # Streamlit fades its colours from theme to theme
-        report = page.evaluate(
-            "(options) => axe.run({resultTypes: ['violations'], ...options})", options
-        )
+        report = page.evaluate("(rules) => axe.run({resultTypes: ['violations'], ...rules})", rules)
         faults += [
             (screen["width"], theme, fault["id"], node["target"], node["html"][:150])
             for fault in report["violations"]
@@ -210,7 +211,7 @@ def test_panels_stand_side_by_side_on_a_desk_and_one_above_the_other_on_a_phone(
 )
 def test_a_release_costs_the_server_little_processor_time(opened):
     slider, costs = opened.slider(opened.lesson.key), []
-    for step in range(10):
+    for step in range(8):
         before = opened.server.cpu()
         opened.press("ArrowLeft" if step % 2 else "ArrowRight", on=slider)
         costs.append(1000 * (opened.server.cpu() - before))
@@ -298,7 +299,7 @@ def test_a_link_restores_its_state(reader, path, query):
         assert reader.page.get_by_label("Scores", exact=True).input_value() == query["scores"]
 
 
-def test_every_preset_is_a_link_wherever_one_comes_from_and_reset_leads_back(opened, read):
+def test_every_preset_is_a_link_wherever_one_comes_from_and_reset_leads_back(opened):
     lesson, at_first = opened.lesson, opened.captions
     links, order = {}, range(opened.presets().count())
     for place in (*order, 0):
@@ -313,8 +314,6 @@ def test_every_preset_is_a_link_wherever_one_comes_from_and_reset_leads_back(ope
         opened.reset.click()
     opened.shows(*at_first)
     assert opened.query == {}
-    link, captions = max(links.values(), key=lambda pair: len(pair[0]))
-    read().open(lesson.path, **link).shows(*captions)
 
 
 # --- a prediction ---
@@ -393,9 +392,8 @@ def test_a_reader_who_leaves_a_page_and_returns_finds_it_working(reader):
     assert reader.alarms == []
 
 
-@pytest.mark.parametrize("path", ["temperature", "worked-example"])
-def test_a_link_is_a_right_first_request_of_a_fresh_server(read, tmp_path, path):
-    lesson = BY_PATH[path]
+def test_a_link_is_a_right_first_request_of_a_fresh_server(read, tmp_path):
+    path, lesson = "worked-example", BY_PATH["worked-example"]
     at = lesson.values[1]
     fresh = Server(tmp_path / "log.txt")
     try:
@@ -420,11 +418,13 @@ HOSTILE = {
         "temperature=1e999&d_k=abc&unknown=1&scores=nan",
         {"scores": "nan"},
     ),
-    "two values": ("", "d_k=64&d_k=128", {}),
-    "markup": ("variance", "d_k=<script>alert(1)</script>&seed='\"><img src=x>&samples=", {}),
-    "a NUL": ("overflow", "offset=%00&format=float16%00&gap=%FF%FE", {}),
+    "two values and markup": (
+        "variance",
+        "samples=1&samples=2&d_k=<script>alert(1)</script>&seed='\"><img src=x>",
+        {},
+    ),
+    "a NUL, and almost values": ("gradients", "gap=4.1&d_k=65&keys=-3&temperature=%00%FF", {}),
     "very long": ("worked-example", f"d_k={'9' * 2000}&scores={'1,' * 2000}", {}),
-    "almost a value": ("gradients", "gap=4.1&d_k=65&keys=-3&temperature=-0", {}),
 }
 
 
