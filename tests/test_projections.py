@@ -144,8 +144,8 @@ def test_steps_are_counted_from_a_full_window_alone():
 
 
 # --- what it shows: means and medians of three seeds, after 300 steps ---
-# The reference's seeds are others: accuracies of the last 20 of 300 batches differ by up to 0.05
-# where training is unstable, median steps by up to a quarter.
+# The reference's seeds are others, and where rates are large training is chaotic: two machines
+# whose BLAS adds in another order draw apart. So the tolerances are those of other seeds.
 
 
 @pytest.mark.parametrize(
@@ -165,8 +165,9 @@ def test_with_adam_the_undivided_training_is_slower_and_takes_fewer_rates(
     d_k, optimiser, lr, ends, steps
 ):
     got_ends, got_steps = cell(d_k, optimiser, lr)
-    assert_allclose(got_ends[:2], ends, atol=0.05)
-    assert_allclose(got_steps[:2], steps, rtol=0.25)
+    assert_allclose(got_ends[:2], ends, atol=0.05 if lr < 0.1 else 0.15)
+    assert_allclose(got_steps[:2], steps, rtol=0.35)
+    assert got_steps[0] > 1.5 * got_steps[1] or got_ends[0] < got_ends[1] - 0.2
 
 
 def test_sgd_with_a_small_rate_is_faster_without_a_divisor_and_breaks_at_a_large_one():

@@ -98,8 +98,8 @@ def test_hidden_cells_weigh_nothing_and_are_marked():
 
 def test_equal_words_have_equal_rows_unless_the_mask_tells_them_apart():
     for weights in maps_of(MAPS()):
-        assert_array_equal(weights[0], weights[4])
-        assert_allclose(weights[:, 0], weights[:, 4])
+        assert_allclose(weights[0], weights[4], rtol=1e-12)  # BLAS may add each in its own order
+        assert_allclose(weights[:, 0], weights[:, 4], rtol=1e-12)
     _, soft = maps_of(MAPS(mask="causal"))
     assert (soft[0] != soft[4]).any()
 
@@ -118,7 +118,8 @@ def test_dividing_flattens_every_row_and_keeps_its_order():
     for seed in SEED.values:
         sharp, soft = maps_of(MAPS(seed=seed))
         assert (soft.max(axis=1) < sharp.max(axis=1)).all()
-        assert_array_equal(soft.argmax(axis=1), sharp.argmax(axis=1))
+        top = soft.max(axis=1, keepdims=True)
+        assert_allclose(np.take_along_axis(soft, sharp.argmax(axis=1)[:, None], 1), top)  # or a tie
 
 
 def test_the_question_speaks_of_a_weight_of_nearly_1():
