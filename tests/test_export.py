@@ -12,10 +12,9 @@ import pytest
 
 from sdpa.export import command, files, picture
 from sdpa.export.command import FAILED, FORMATS, WRONG, main
-from sdpa.export.files import stem
-from sdpa.export.link import query
 from sdpa.views import VIEWS
 from sdpa.views.code import code
+from sdpa.views.naming import LONGEST_LINE, query, state_line, stem
 from sdpa.views.view import ViewSpec
 
 ROOT = Path(__file__).parents[1]
@@ -400,7 +399,7 @@ def test_the_small_print_is_the_state_and_can_be_left_out():
     assert said.layout.title.text == "chain.chain · d_k = 256 · ?d_k=256"
     assert said.layout.paper_bgcolor == "#15181D"
     assert picture.figure(view, size, "dark", False).layout.title.text is None
-    assert len(picture.state_line(VIEWS["temperature.weights"](scores=MANY))) == picture.LONGEST
+    assert len(state_line(VIEWS["temperature.weights"](scores=MANY))) == LONGEST_LINE
 
 
 def test_a_pdf_that_is_built_in_another_way_stays_as_it_is():

@@ -17,7 +17,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from sdpa.export import formula, picture
-from sdpa.export.files import stem, write
+from sdpa.export.files import write
 from sdpa.export.handout import NAME as HANDOUT
 from sdpa.export.handout import handout
 from sdpa.export.page import page
@@ -25,6 +25,7 @@ from sdpa.export.picture import MissingError, Size
 from sdpa.parameters import Parameter, Value
 from sdpa.views import VIEWS
 from sdpa.views.code import about, code
+from sdpa.views.naming import stem
 from sdpa.views.palette import Theme
 from sdpa.views.view import View
 

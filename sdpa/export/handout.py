@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from sdpa.export.lecture import CHECK_PAGE, MINUTES, STEPS, TITLE, Step
-from sdpa.export.link import query
 from sdpa.export.page import block, document
+from sdpa.views.naming import query
 from sdpa.views.palette import Theme
 
 NAME = "handout.html"

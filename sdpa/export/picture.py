@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import plotly.graph_objects as go
 
-from sdpa.export.link import query
+from sdpa.views.naming import state_line
 from sdpa.views.palette import Theme
 from sdpa.views.view import View
 
@@ -27,7 +27,6 @@ BUNDLE = Path(__file__).parents[2] / "static" / "plotly-cartesian.min.js"
 CANVAS = 853, 480  # px, the layout's own: 16:9, and as wide as a figure beside its controls
 SMALLEST = 640, 360  # below this a picture shrinks as a whole, else its texts would collide
 FRAME, POINT = 9.6, 0.75  # px, what Kaleido leaves white around a PDF; a pixel in points
-LONGEST = 130  # characters of small print that fit the canvas
 INSTALL = (
     "Pictures need Kaleido and a Chrome or Chromium: python -m pip install -r "
     "requirements-export.txt, then kaleido_get_chrome if no such browser is here."
@@ -55,20 +54,6 @@ class Size(NamedTuple):
 
 
 Draw: TypeAlias = Callable[[go.Figure, str, Size], bytes]
-
-
-def state_line(view: View) -> str:
-    """Write the state and its link, as a picture's small print.
-
-    Examples
-    --------
-    >>> from sdpa.views import VIEWS
-    >>> state_line(VIEWS["temperature.divisors"](d_k=256))
-    'temperature.divisors · d_k = 256 · ?d_k=256'
-    """
-    parts = [f"{row.key} = {row.text(view.state[row.key])}" for row in view.spec.parameters]
-    line = " · ".join([view.name, *parts, *([link] if (link := query(view)) else [])])
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
 
 
 def figure(
