@@ -14,7 +14,7 @@ const figures = new Map() // parentElement -> figure
 
 let plotly = null
 
-function loadPlotly() {
+export function loadPlotly() {
   if (window.Plotly) plotly ??= Promise.resolve(window.Plotly) // a page in one file brings it along
   plotly ??= new Promise((resolve, reject) => {
     const script = document.createElement('script')
@@ -35,7 +35,7 @@ function loadPlotly() {
 const ARRAYS = { f4: Float32Array, f8: Float64Array }
 
 /** Decode the arrays of a message: {dtype, bdata} holds base64. */
-function decode(value) {
+export function decode(value) {
   if (Array.isArray(value)) return value.map(decode)
   if (value === null || typeof value !== 'object') return value
   if (!('bdata' in value)) {
@@ -68,7 +68,7 @@ function themeColours(element) {
 }
 
 /** Copy a trace or layout with every "$name" replaced by its colour; Plotly may alter the copy. */
-function paint(value, colours) {
+export function paint(value, colours) {
   if (typeof value === 'string') return value[0] === '$' ? colours[value.slice(1)] : value
   if (ArrayBuffer.isView(value) || value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map((item) => paint(item, colours))
@@ -202,13 +202,16 @@ function build(root) {
     <div class="tools" role="toolbar" aria-label="Tools of this figure">
       <button type="button" class="play" tabindex="0">Play</button>
       <button type="button" class="show-data" tabindex="-1" aria-expanded="false">Data</button>
+      <button type="button" class="show-save" tabindex="-1" aria-expanded="false">Save</button>
     </div>
+    <div class="save" role="group" aria-label="Save this figure" hidden></div>
     <div class="data" tabindex="0" role="region" aria-label="The plotted data" hidden></div>`
   root.replaceChildren(element)
   const part = (selector) => element.querySelector(selector)
   const figure = {
     root, plot: part('.plot'), caption: part('figcaption'), spoken: part('.spoken'),
     playButton: part('.play'), dataButton: part('.show-data'), data: part('.data'),
+    saveButton: part('.show-save'), save: part('.save'), saver: null, ask: null,
     view: null, sweeps: {}, message: null, shown: null, plotly: null, playing: null,
     width: 0, colours: null, drawn: Promise.resolve(),
   }
@@ -219,9 +222,12 @@ function build(root) {
     again ? play(figure) : stop(figure)
   }
   figure.dataButton.onclick = () => {
-    figure.data.hidden = !figure.data.hidden
-    figure.dataButton.setAttribute('aria-expanded', String(!figure.data.hidden))
+    toggle(figure.dataButton, figure.data)
     fillTable(figure)
+  }
+  figure.saveButton.onclick = () => {
+    toggle(figure.saveButton, figure.save)
+    openSave(figure)
   }
   part('.tools').onkeydown = (event) => moveAmongTools(event, part('.tools'))
   figure.resizing = new ResizeObserver(([entry]) => {
@@ -242,6 +248,24 @@ function moveAmongTools(event, tools) {
   buttons.forEach((button) => (button.tabIndex = button === next ? 0 : -1))
   next.focus()
   event.preventDefault()
+}
+
+function toggle(button, panel) {
+  panel.hidden = !panel.hidden
+  button.setAttribute('aria-expanded', String(!panel.hidden))
+}
+
+function openSave(figure) {
+  figure.saver ??= import(new URL('save.js', here)).then(
+    ({ build }) => build(figure.save, {
+      message: () => JSON.parse(figure.message),
+      askPage: () => figure.ask('page', true),
+    }),
+    () => {
+      figure.save.textContent = 'The tools could not be loaded. Press Save twice to try again.'
+      figure.saver = null
+    },
+  )
 }
 
 function fillTable({ data, view }) {
@@ -268,11 +292,14 @@ function fillTable({ data, view }) {
 }
 
 /** Called at each message and each switch of the theme. */
-export function draw({ data, parentElement: root }) {
+export function draw({ data, parentElement: root, setTriggerValue }) {
   const figure = figures.get(root) ?? build(root)
+  figure.ask = setTriggerValue
+  figure.saveButton.hidden = !setTriggerValue // a page in one file has no server to ask
   const message = new TextDecoder().decode(data)
   if (message !== figure.message) {
-    const { view, state, marks, sweeps } = JSON.parse(message)
+    const { view, state, marks, sweeps, page } = JSON.parse(message)
+    if (page) figure.saver?.then((saver) => saver.savePage(page))
     const first = figure.message === null
     Object.assign(figure, { message, sweeps, playing: null })
     figure.view = { ...decode(view), state, marks }

@@ -88,7 +88,7 @@ CASES = [
 def test_a_message_holds_the_drawing(name, state):
     view = VIEWS[name](**state)
     got = decode(read(message(view)))
-    assert got.keys() == {"view", "state", "marks", "sweeps"}
+    assert got.keys() == {"view", "state", "marks", "file", "sweeps"}
     assert_same(got["state"], dict(view.state), "state")
     drawing = view.drawing
     assert got["view"]["caption"] == drawing.caption

@@ -24,6 +24,7 @@ from sdpa.views.palette import CATEGORICAL, THEMES, Theme
 from sdpa.views.view import Drawing, View, draw, varying
 
 MOST_STATES = 700
+SLOT = "/* plotly-cartesian.min.js */"
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 # No address but the file itself, whatever a browser would like to fetch.
@@ -32,7 +33,7 @@ POLICY = (
 )
 
 
-def page(view: View, theme: Theme | None = None) -> str:
+def page(view: View, theme: Theme | None = None, *, plotly: str | None = None) -> str:
     """Write one view as a page of its own.
 
     Parameters
@@ -41,13 +42,17 @@ def page(view: View, theme: Theme | None = None) -> str:
         In the state that the page opens with.
     theme : {"light", "dark"}, optional
         Else the page follows the reader's system.
+    plotly : str, optional
+        What stands in the place of Plotly's code; ``SLOT`` for who puts that in later.
     """
     title = about(view.name)
     body = f"<main><h1>{escape(title.rstrip('.'))}</h1>{block(view, 'figure')}</main>"
-    return document(title.rstrip("."), body, theme)
+    return document(title.rstrip("."), body, theme, plotly=plotly)
 
 
-def document(title: str, body: str, theme: Theme | None = None) -> str:
+def document(
+    title: str, body: str, theme: Theme | None = None, *, plotly: str | None = None
+) -> str:
     """Write a whole page around blocks: styles before them, Plotly and the scripts after."""
     styles = [theme_rules(theme), _text(ROOT / "assets" / "style.css"), _text(HERE / "page.css")]
     module = _text(ROOT / "static" / "live_figure.js") + _text(HERE / "page.js")
@@ -56,7 +61,7 @@ def document(title: str, body: str, theme: Theme | None = None) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>\n{''.join(styles)}</style>\n</head>\n"
-        f"<body>\n{body}\n<script>{_text(BUNDLE)}</script>\n"
+        f"<body>\n{body}\n<script>{_text(BUNDLE) if plotly is None else plotly}</script>\n"
         f'<script type="module">\n{module}</script>\n</body>\n</html>\n'
     )
 

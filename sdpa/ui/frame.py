@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from sdpa.ui import live_figure
+from sdpa.views.view import View
 
 ROOT = Path(__file__).parents[2]
 TITLE = "Why attention divides by √dₖ"
@@ -43,8 +47,15 @@ SECTIONS = tuple(dict.fromkeys(page.section for page in PAGES))
 _FRAMED = "frame is drawn"
 
 
-def run() -> None:
-    """Draw the frame and the page that the address names."""
+def run(page_of: Callable[[View], str]) -> None:
+    """Draw the frame and the page that the address names.
+
+    Parameters
+    ----------
+    page_of : callable
+        Writes a view as a page in one file, for readers who take it away.
+    """
+    live_figure.page_of = page_of
     st.set_page_config(
         page_title=TITLE,
         page_icon=str(ROOT / "assets" / "icon.svg"),

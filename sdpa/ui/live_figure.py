@@ -6,6 +6,9 @@ each release is the view's message.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import streamlit as st
 
 from sdpa.views.message import message
@@ -21,8 +24,19 @@ export default function (component) {
 }
 """
 _COMPONENT = st.components.v2.component("sdpa.live_figure", js=_LOADER, isolate_styles=False)
+_WANTED = "page wanted of"
+
+page_of: Callable[[View], str] | None = None  # writes a view as a page in one file; set by app.py
 
 
 def show(view: View) -> None:
     """Draw a view: its figure, under it the caption, and its data one key press away."""
-    _COMPONENT(data=message(view).encode(), key=f"figure {view.name}")
+    text = message(view)
+    if page_of and st.session_state.get(_WANTED) == view.name:
+        del st.session_state[_WANTED]
+        text = f'{text[:-1]},"page":{json.dumps(page_of(view))}}}'
+
+    def want_page() -> None:
+        st.session_state[_WANTED] = view.name
+
+    _COMPONENT(data=text.encode(), key=f"figure {view.name}", on_page_change=want_page)

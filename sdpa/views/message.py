@@ -1,7 +1,8 @@
 """The message: a view as the text that a browser draws from, here and in an exported page.
 
-It is one JSON text: the drawing in its state, and for each slider the frames that are shown
-while it is dragged. Arrays travel as base64; ``static/live_figure.js`` decodes them.
+It is one JSON text: the drawing in its state, for each slider the frames that are shown while
+it is dragged, and what the browser needs to save it as a file. Arrays travel as base64;
+``static/live_figure.js`` decodes them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from sdpa.views.code import code
+from sdpa.views.naming import query, state_line, stem
+from sdpa.views.palette import THEMES
 from sdpa.views.view import Drawing, State, View, ViewSpec, draw, sweep, without
 
 
@@ -28,7 +32,8 @@ def message(view: View) -> str:
     )
     return (
         f'{{"view":{_drawing(view.spec, state)},"state":{to_json(dict(view.state))},'
-        f'"marks":{to_json(view.marks)},"sweeps":{{{sweeps}}}}}'
+        f'"marks":{to_json(view.marks)},"file":{_file(view.spec, state)},'
+        f'"sweeps":{{{sweeps}}}}}'
     )
 
 
@@ -46,6 +51,13 @@ def _drawing(spec: ViewSpec, state: State) -> str:
             "columns": cells(drawing),
         }
     )
+
+
+@lru_cache(maxsize=512)
+def _file(spec: ViewSpec, state: State) -> str:
+    view = View(spec, dict(state), draw(spec, state))
+    names = {"name": view.name, "stem": stem(view), "line": state_line(view), "query": query(view)}
+    return to_json({**names, "code": code(view), "themes": THEMES})
 
 
 @lru_cache(maxsize=256)
