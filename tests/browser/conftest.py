@@ -1,5 +1,6 @@
 """A server of the lesson, a browser, and a reader who looks at a page in it."""
 
+import os
 import re
 import socket
 import subprocess
@@ -34,10 +35,10 @@ NEXT_PICTURE = """() => new Promise(
 
 
 class Server:
-    """``streamlit run app.py`` as a reader starts it."""
+    """``streamlit run app.py`` as a reader starts it, here or in another app's folder."""
 
-    def __init__(self, log: Path) -> None:
-        self.log = log
+    def __init__(self, log: Path, folder: Path = ROOT) -> None:
+        self.log, self.folder = log, folder
         for _ in range(3):  # another program may take the free port first
             if self._start():
                 return
@@ -58,7 +59,8 @@ class Server:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", "app.py"]
                 + [f"--{name}={value}" for name, value in options.items()],
-                cwd=ROOT,
+                cwd=self.folder,
+                env={**os.environ, "PYTHONPATH": str(ROOT)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

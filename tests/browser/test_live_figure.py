@@ -4,6 +4,7 @@ import pytest
 
 from sdpa.ui.frame import PAGES
 from sdpa.views import VIEWS
+from tests.bench.leaks import kept
 
 CHAIN = VIEWS["chain.chain"]
 CAPTIONS = [CHAIN(d_k=width).caption for width in CHAIN.swept["d_k"].values]
@@ -149,36 +150,19 @@ def test_figures_follow_a_drag_while_the_server_is_away(reader):
     reader.page.context.set_offline(False)
 
 
-def test_a_figure_that_was_hidden_is_drawn_when_it_opens(home):
-    home.page.evaluate("document.querySelector('.live-figure').style.display = 'none'")
-    home.press("ArrowRight", on=home.slider("d_k"))
-    home.page.evaluate("document.querySelector('.live-figure').style.display = ''")
-    home.shows(CHAIN(d_k=128).caption)
-    assert home.plot_widths()[0] > 500
-
-
 def test_going_from_page_to_page_leaves_nothing_behind(reader):
     reader.open()
-    session = reader.page.context.new_cdp_session(reader.page)
-    session.send("Performance.enable")
-
-    def counts():
-        session.send("HeapProfiler.collectGarbage")
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        found = {metric["name"]: metric["value"] for metric in metrics}
-        return found["Nodes"], found["JSEventListeners"]
-
-    names = [page.menu for page in PAGES[1:4]] + [PAGES[0].menu]
+    names = [page.menu for page in PAGES[1:3]] + [PAGES[0].menu]
     for name in names:
         reader.go(name)
     reader.page.wait_for_timeout(800)
-    nodes, listeners = counts()
+    before = kept(reader.page)
     for name in names * 3:
         reader.go(name)
     reader.page.wait_for_timeout(800)
-    later_nodes, later_listeners = counts()
-    assert later_nodes < 1.2 * nodes
-    assert later_listeners < 1.2 * listeners
+    after = kept(reader.page)  # python -m tests.bench.leaks goes on to 200 pages
+    assert after.nodes < 1.1 * before.nodes
+    assert after.listeners < 1.1 * before.listeners
 
 
 def test_a_figure_that_leaves_while_it_is_drawn_leaves_quietly(reader):
