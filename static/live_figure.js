@@ -139,10 +139,19 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text
 }
 
-// One observer for the page: it sees every step of every slider, also of sliders drawn later.
-new MutationObserver((changes) => {
-  if (changes.some(({ target }) => target.type === 'range')) figures.forEach(drawNow)
-}).observe(document.body, { subtree: true, attributeFilter: ['aria-valuetext', 'value'] })
+// Sees every step of the sliders that some figure follows. Each is observed by itself: asked to
+// observe the whole page, the browser would look here for each of the thousands of attributes
+// that Plotly sets in a drawing.
+const steps = new MutationObserver(() => figures.forEach(drawNow))
+const watched = new WeakSet()
+
+function watch({ sweeps }) {
+  for (const slider of Object.keys(sweeps).map(sliderOf)) {
+    if (!slider || watched.has(slider)) continue
+    watched.add(slider)
+    steps.observe(slider, { attributeFilter: ['aria-valuetext', 'value'] })
+  }
+}
 
 // ---- Play: the sweep of the view's first parameter -----------------------------------------
 
@@ -183,6 +192,7 @@ function showPlaying(figure) {
 function touched(event) {
   const press = !('key' in event) || event.key === 'Enter' || event.key === ' '
   figures.forEach((figure) => {
+    watch(figure) // a slider may have been drawn after its figure
     if (!(press && figure.playButton.contains(event.target))) stop(figure)
   })
 }
@@ -313,6 +323,7 @@ export function draw({ data, parentElement: root, setTriggerValue }) {
     fillTable(figure)
   }
   figure.colours = themeColours(root)
+  watch(figure)
   drawNow(figure)
   // A preset moves the sliders a moment after the figure has heard of it.
   for (const moment of [50, 300]) setTimeout(() => figures.has(root) && drawNow(figure), moment)
