@@ -5,6 +5,7 @@ import streamlit as st
 from sdpa.parameters import D_K, GROWTH, LENGTH, N_KEYS, RULE
 from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
+from sdpa.ui.present import shows
 from sdpa.views import VIEWS
 from sdpa.views.alternatives import WHO_USES_WHAT
 from sdpa.views.words import weight
@@ -69,8 +70,9 @@ def one_rule() -> None:
     )
 
 
-st.header("Who uses what", anchor=False)
-st.markdown(WHO_USES_WHAT)
+if shows("prose"):
+    st.header("Who uses what", anchor=False)
+    st.markdown(WHO_USES_WHAT)
 
 limits(
     "- All rows here are **random**, as at the start of training. What a trained head does depends "

@@ -5,6 +5,7 @@ import streamlit as st
 from sdpa.parameters import D_K, D_MODEL, HEADS, MASK, ROW, SEED, SOFTCAP
 from sdpa.ui.lesson import begin, explain, limits, part, sources
 from sdpa.ui.live_figure import show
+from sdpa.ui.present import shows
 from sdpa.views import VIEWS
 from sdpa.views.attention import as_numpy, as_torch
 from sdpa.views.words import weight
@@ -56,9 +57,10 @@ def from_q_k_v_to_output() -> None:
     second.presets(
         {"No cap": {}, "Gemma 2's cap": {"softcap": "50"}, "A tight cap": {"softcap": "2"}}
     )
-    numpy, torch = st.tabs(["NumPy", "PyTorch"])
-    numpy.code(as_numpy(**state), language="python", wrap_lines=True)
-    torch.code(as_torch(**state), language="python", wrap_lines=True)
+    if shows("prose"):
+        numpy, torch = st.tabs(["NumPy", "PyTorch"])
+        numpy.code(as_numpy(**state), language="python", wrap_lines=True)
+        torch.code(as_torch(**state), language="python", wrap_lines=True)
 
 
 @part

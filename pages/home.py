@@ -5,6 +5,7 @@ import streamlit as st
 from sdpa.parameters import D_K
 from sdpa.ui.frame import PAGES, ROOT
 from sdpa.ui.lesson import begin, limits, part, sources
+from sdpa.ui.present import shows
 from sdpa.views import VIEWS
 from sdpa.views.words import weight
 
@@ -44,7 +45,6 @@ def the_chain() -> None:
     )
 
 
-st.header("One link of the chain at a time", anchor=False)
 LINKS = {
     "dot-product": "A score is two lengths and an angle, and a sum of $d_k$ products.",
     "variance": "Scores spread like $\\sqrt{d_k}$: sample them and hold them against the law.",
@@ -59,8 +59,10 @@ LINKS = {
     "width": "The same rule in layers, residual streams and classifiers.",
     "check": "Questions that are often answered wrongly, each with its evidence.",
 }
-for page in PAGES[1:]:
-    st.page_link(ROOT / page.file, label=f"**{page.menu}** — {LINKS[page.url_path]}")
+if shows("prose"):
+    st.header("One link of the chain at a time", anchor=False)
+    for page in PAGES[1:]:
+        st.page_link(ROOT / page.file, label=f"**{page.menu}** — {LINKS[page.url_path]}")
 
 limits(
     "- $\\sqrt{d_k}$ follows from a premise: components of q and k that are independent, with "

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from sdpa.parameters import D_K, FORMAT, GAP, N_KEYS, OFFSET, SCORES
-from sdpa.ui.lesson import begin, limits, part, sources
+from sdpa.ui.lesson import begin, limits, part, remark, sources
 from sdpa.ui.live_figure import show
 from sdpa.views import VIEWS
 
@@ -56,7 +56,7 @@ def chance() -> None:
 
     st.header("The score itself can overflow", anchor=False)
     show(VIEWS["overflow.dot_product"](d_k=rows.state["d_k"]))
-    st.markdown(
+    remark(
         "Here subtracting the maximum comes too late: ∞ − ∞ is not a number. The cure is to divide "
         "q **before** the product, or to add up in a wider format."
     )

@@ -4,6 +4,7 @@ import streamlit as st
 
 from sdpa.parameters import D_K, SCORES
 from sdpa.ui.lesson import begin, limits, part, sources
+from sdpa.ui.present import shows
 from sdpa.views import VIEWS
 from sdpa.views.words import weight
 from sdpa.views.worked_example import as_latex, as_numpy
@@ -42,11 +43,12 @@ def by_hand() -> None:
         reset=True,
     )
 
-    st.header("Take it with you", anchor=False)
-    latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
-    latex.code(as_latex(**bench.state), language="latex", wrap_lines=True)
-    numpy.code(as_numpy(**bench.state), language="python", wrap_lines=True)
-    csv.code(view.table.to_csv(index=False), language="text", wrap_lines=True)
+    if shows("prose"):
+        st.header("Take it with you", anchor=False)
+        latex, numpy, csv = st.tabs(["LaTeX", "NumPy", "CSV"])
+        latex.code(as_latex(**bench.state), language="latex", wrap_lines=True)
+        numpy.code(as_numpy(**bench.state), language="python", wrap_lines=True)
+        csv.code(view.table.to_csv(index=False), language="text", wrap_lines=True)
 
 
 limits(

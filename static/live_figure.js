@@ -7,6 +7,7 @@
 
 const NARROW = 480 // px: below this, panels stand one above the other
 const PLAY = 3000 // ms for a whole sweep
+const SLIDE = { width: 760, share: 0.65 } // px a slide's figure is laid out at; of the screen's height
 const here = new URL('.', import.meta.url)
 const figures = new Map() // parentElement -> figure
 
@@ -102,28 +103,43 @@ function stepAhead({ playing, sweeps }) {
   return null
 }
 
+/** On a slide a figure is laid out as on a small desk, and enlarged as a whole. */
+export const onSlides = () => document.querySelector('.st-key-slides') !== null
+
+function enlarge({ stage, plot, room }, height) {
+  const slide = onSlides()
+  const scale = slide ? Math.min(room / SLIDE.width, (SLIDE.share * innerHeight) / height) : 1
+  stage.style.height = slide ? `${Math.ceil(scale * height)}px` : ''
+  plot.style.width = slide ? `${SLIDE.width}px` : ''
+  plot.style.transform = slide ? `scale(${scale})` : ''
+  plot.style.marginLeft = slide ? `${(room - scale * SLIDE.width) / 2}px` : ''
+}
+
 function drawNow(figure) {
-  const { width, view, colours, sweeps } = figure
-  if (!view || !figure.plotly || !width) return // a closed expander: drawn once it opens
+  const { room, view, colours, sweeps } = figure
+  if (!view || !figure.plotly || !room) return // a closed expander: drawn once it opens
+  const width = onSlides() ? SLIDE.width : room
   const ahead = stepAhead(figure)
   const sweep = ahead && sweeps[ahead.key]
   const state = ahead ? { ...view.state, [ahead.key]: sweep.values[ahead.step] } : view.state
   // What is shown already needs no drawing: on release Python's state is the frame on screen.
   const shown = JSON.stringify([state, view.marks, width, colours])
+  const { data, layout, marks, narrow, height } = view
+  const slim = width < NARROW && Object.keys(narrow).length > 0
+  const tall = slim ? (narrow.height ?? height) : height
+  enlarge(figure, tall)
   if (shown === figure.shown) return
   const first = figure.shown === null
   figure.shown = shown
 
-  const { data, layout, marks, narrow, height } = view
   const frame = ahead && decode(sweep.frames[ahead.step])
-  const slim = width < NARROW && Object.keys(narrow).length > 0
   const traces = data.map((trace, index) => ({ ...trace, ...frame?.data[index] }))
   const wide = { ...layout, ...frame?.layout }
   const fitted = { ...wide, ...(slim ? narrowed(wide, narrow) : {}) }
   fitted.shapes = [...(fitted.shapes ?? []), ...marks.shapes]
   fitted.annotations = [...(fitted.annotations ?? []), ...marks.annotations]
   fitted.width = width
-  fitted.height = slim ? (narrow.height ?? height) : height
+  fitted.height = tall
   fitted.font = { ...fitted.font, family: colours.font || fitted.font.family }
   fitted.dragmode = matchMedia('(pointer: fine)').matches ? 'zoom' : false // a finger scrolls
   setText(figure.caption, frame ? frame.caption : view.caption)
@@ -190,6 +206,7 @@ function showPlaying(figure) {
 
 /** Any touch stops what plays, but for a press of its own button, which the button handles. */
 function touched(event) {
+  if (event.key === 'k' && onSlides()) return // there the key presses Play itself
   const press = !('key' in event) || event.key === 'Enter' || event.key === ' '
   figures.forEach((figure) => {
     watch(figure) // a slider may have been drawn after its figure
@@ -198,6 +215,7 @@ function touched(event) {
 }
 addEventListener('pointerdown', touched, true)
 addEventListener('keydown', touched, true)
+addEventListener('resize', () => onSlides() && figures.forEach(drawNow)) // a lower screen, too
 
 // ---- The element ---------------------------------------------------------------------------
 
@@ -206,7 +224,7 @@ function build(root) {
   element.className = 'live-figure'
   element.setAttribute('role', 'figure')
   element.innerHTML = `
-    <div class="plot" aria-hidden="true"></div>
+    <div class="stage" aria-hidden="true"><div class="plot"></div></div>
     <figcaption></figcaption>
     <p class="spoken" aria-live="polite"></p>
     <div class="tools" role="toolbar" aria-label="Tools of this figure">
@@ -219,11 +237,11 @@ function build(root) {
   root.replaceChildren(element)
   const part = (selector) => element.querySelector(selector)
   const figure = {
-    root, plot: part('.plot'), caption: part('figcaption'), spoken: part('.spoken'),
+    root, stage: part('.stage'), plot: part('.plot'), caption: part('figcaption'), spoken: part('.spoken'),
     playButton: part('.play'), dataButton: part('.show-data'), data: part('.data'),
     saveButton: part('.show-save'), save: part('.save'), saver: null, ask: null,
     view: null, sweeps: {}, message: null, shown: null, plotly: null, playing: null,
-    width: 0, colours: null, drawn: Promise.resolve(),
+    room: 0, colours: null, drawn: Promise.resolve(),
   }
   figure.caption.id = `caption-${crypto.randomUUID?.() ?? Math.random()}`
   element.setAttribute('aria-labelledby', figure.caption.id)
@@ -241,10 +259,10 @@ function build(root) {
   }
   part('.tools').onkeydown = (event) => moveAmongTools(event, part('.tools'))
   figure.resizing = new ResizeObserver(([entry]) => {
-    figure.width = Math.floor(entry.contentRect.width)
+    figure.room = Math.floor(entry.contentRect.width)
     drawNow(figure)
   })
-  figure.resizing.observe(figure.plot)
+  figure.resizing.observe(figure.stage)
   figures.set(root, figure)
   return figure
 }

@@ -44,8 +44,10 @@ def figures(app):
     """What is sent of each figure: by the view's name its state and caption."""
     sent = {}
     for element in app.get("bidi_component"):
+        _, is_figure, name = element.proto.id.rpartition("figure ")
+        if not is_figure:
+            continue
         message = json.loads(element.proto.bytes)
-        name = element.proto.id.rpartition("figure ")[2]
         sent[name] = (message["state"], message["view"]["caption"])
     return sent
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from sdpa.ui import live_figure
+from sdpa.ui import live_figure, present
 from sdpa.views.view import View
 
 ROOT = Path(__file__).parents[2]
@@ -67,10 +67,17 @@ def run(page_of: Callable[[View], str]) -> None:
     _settle_memory()
     page = _navigation()
     st.html(ROOT / "assets" / "style.css")
-    _menu(page.url_path)
+    with st.container(key="frame", gap=None):  # one, since each takes a gap of the page's height
+        present.read_link()
+        if present.presenting():
+            st.html(ROOT / "assets" / "present.css")
+            present.bar()
+        elif not st.context.is_embedded:
+            _menu(page.url_path)
     st.session_state[_FRAMED] = True
     page.run()
-    _onward(page.url_path)
+    if present.presenting() or not st.context.is_embedded:
+        _onward(page.url_path)
 
 
 def ensure_frame() -> None:
@@ -121,6 +128,7 @@ def _menu(url_path: str) -> None:
                 for page in PAGES:
                     if page.section == section:
                         st.page_link(ROOT / page.file, label=page.menu)
+        present.start()
 
 
 def _place(url_path: str) -> int:
@@ -130,9 +138,8 @@ def _place(url_path: str) -> int:
 def _onward(url_path: str) -> None:
     place = _place(url_path)
     with st.container(key="onward", horizontal=True, horizontal_alignment="distribute"):
-        if place > 0:
-            before = PAGES[place - 1]
-            st.page_link(ROOT / before.file, label=f"← {before.menu}")
-        if place + 1 < len(PAGES):
-            after = PAGES[place + 1]
-            st.page_link(ROOT / after.file, label=f"Next: {after.menu} →")
+        for step, key, label in ((-1, "page-before", "← {}"), (1, "page-after", "Next: {} →")):
+            if 0 <= place + step < len(PAGES):
+                page = PAGES[place + step]
+                with st.container(key=key, width="content"):
+                    st.page_link(ROOT / page.file, label=label.format(page.menu))

@@ -12,6 +12,7 @@ from sdpa.parameters import Parameter, Value
 from sdpa.ui.controls import control, set_state
 from sdpa.ui.frame import ensure_frame
 from sdpa.ui.live_figure import show
+from sdpa.ui.present import presenting, shows
 from sdpa.views.view import View
 from sdpa.views.words import number, plain
 
@@ -79,8 +80,13 @@ class Lesson:
         text, answer_text : callable
             Write a guess and the answer.
         """
-        with st.container(border=True, key="prediction"):
+        if not shows("prediction"):
+            return None
+        with st.container(border=not presenting(), key="prediction"):
             st.markdown(f"**Predict.** {question}")
+            if presenting():  # the room guesses; who speaks reveals
+                st.button("See", key=f"see {self.url_path}", on_click=set_state, args=(at,))
+                return None
             guess = st.select_slider(
                 "Your prediction",
                 guesses,
@@ -123,6 +129,8 @@ class Bench:
         They are buttons: a link to the page that is open already would leave the address as it
         was and skip values that are defaults.
         """
+        if not shows("presets"):
+            return
         with st.container(key=f"presets-{self.name}", horizontal=True, vertical_alignment="center"):
             st.markdown("Try", width="content")
             for label, state in presets.items():
@@ -149,27 +157,36 @@ def begin(url_path: str, title: str, claim: str, parameters: Sequence[Parameter]
     """Begin a lesson's page; the first call of each."""
     ensure_frame()
     st.title(title, anchor=False)
-    st.markdown(claim)
+    if shows("prose"):
+        st.markdown(claim)
     return Lesson(url_path, tuple(parameters))
 
 
 def explain(view: View) -> None:
     """Set the formula with its current numbers, and what to see in this state."""
-    if view.formula:
+    if view.formula and shows("formula"):
         # Inline and not display: a phone then breaks the line, where st.latex would scroll.
         parts = (part.strip() for part in view.formula.split(r"\qquad"))
         formula = " &emsp;&emsp; ".join(rf"$\displaystyle {part}$" for part in parts)
         st.markdown(formula, text_alignment="center")
-    if view.notice:
+    if view.notice and shows("prose"):
         st.markdown(view.notice)
+
+
+def remark(text: str) -> None:
+    """Say something between figures."""
+    if shows("prose"):
+        st.markdown(text)
 
 
 def limits(text: str) -> None:
     """Say where the simple story stops being true."""
-    with st.expander("Where the simple story stops being true"):
-        st.markdown(text)
+    if shows("prose"):
+        with st.expander("Where the simple story stops being true"):
+            st.markdown(text)
 
 
 def sources(text: str) -> None:
     """Name the sources."""
-    st.markdown(f":small[Sources: {text}]")
+    if shows("prose"):
+        st.markdown(f":small[Sources: {text}]")

@@ -140,10 +140,15 @@ def _moves(questions: Sequence[Question], progress: Progress) -> None:
     last = len(questions) - 1
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.button(
-            "Previous", on_click=_go, args=(progress.place - 1,), disabled=progress.place == 0
+            "Previous",
+            key="step before",
+            on_click=_go,
+            args=(progress.place - 1,),
+            disabled=progress.place == 0,
         )
         st.button(
             "Next" if progress.place < last else "See your score",
+            key="step after",
             on_click=_go,
             args=(progress.place + 1,),
         )
