@@ -13,7 +13,7 @@ def asked(reader):
 
 
 def answer(reader, text):
-    field = reader.page.locator(".stTextInput input").first
+    field = reader.page.get_by_role("textbox", name="Your answer")
     field.fill(text)
     field.press("Enter")
 
