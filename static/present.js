@@ -10,6 +10,7 @@ const KEYS = [
   ['↓, ↑', 'next preset, preset before'],
   ['k', 'play the slider, or stop'],
   ['r', 'reveal what the prediction asks for'],
+  ['q', 'share: the link to this slide as a QR code'],
   ['Esc', 'leave the slides'],
   ['?', 'these keys'],
 ]
@@ -25,6 +26,7 @@ const ACTIONS = {
   ArrowUp: () => preset(-1),
   k: () => press('.play', slides()[here()]?.figure),
   r: () => press('.st-key-prediction button'),
+  q: () => press('.open-share'),
   Escape: () => press('.st-key-leave-slides button'),
   '?': () => help.showModal(),
 }

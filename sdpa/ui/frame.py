@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from sdpa.ui import live_figure, present
+from sdpa.ui.share import share
 from sdpa.views.view import View
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +72,7 @@ def run(page_of: Callable[[View], str]) -> None:
         present.read_link()
         if present.presenting():
             st.html(ROOT / "assets" / "present.css")
-            present.bar()
+            present.bar(share)
         elif not st.context.is_embedded:
             _menu(page.url_path)
     st.session_state[_FRAMED] = True
@@ -129,6 +130,7 @@ def _menu(url_path: str) -> None:
                     if page.section == section:
                         st.page_link(ROOT / page.file, label=page.menu)
         present.start()
+        share()
 
 
 def _place(url_path: str) -> int:

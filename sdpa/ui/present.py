@@ -7,6 +7,8 @@ from page to page.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 # What a link can leave out, by what a lecturer calls it.
@@ -60,9 +62,10 @@ def start() -> None:
     st.button("Present", type="tertiary", key="start slides", on_click=_set, args=(True,))
 
 
-def bar() -> None:
-    """Draw what stays of the frame on slides: the way back, and the keys."""
+def bar(share: Callable[[], None]) -> None:
+    """Draw what stays of the frame on slides: the link, the keys, and the way back."""
     with st.container(key="slides", horizontal=True, gap="small"):
+        share()
         _COMPONENT(key="keys of slides")
         st.button("Leave", type="tertiary", key="leave slides", on_click=_set, args=(False,))
 

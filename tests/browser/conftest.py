@@ -37,8 +37,8 @@ NEXT_PICTURE = """() => new Promise(
 class Server:
     """``streamlit run app.py`` as a reader starts it, here or in another app's folder."""
 
-    def __init__(self, log: Path, folder: Path = ROOT) -> None:
-        self.log, self.folder = log, folder
+    def __init__(self, log: Path, folder: Path = ROOT, **options: str) -> None:
+        self.log, self.folder, self.options = log, folder, options
         for _ in range(3):  # another program may take the free port first
             if self._start():
                 return
@@ -54,7 +54,9 @@ class Server:
             "server.address": HOST,
             "server.headless": "true",
             "server.fileWatcherType": "none",
+            **{f"server.{name}": value for name, value in self.options.items()},
         }
+        base = f"/{self.options['baseUrlPath']}" if "baseUrlPath" in self.options else ""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", "app.py"]
@@ -68,7 +70,7 @@ class Server:
         end = time.monotonic() + 60
         while time.monotonic() < end and self.process.poll() is None:
             try:
-                with urllib.request.urlopen(f"{self.address}/_stcore/health", timeout=5):
+                with urllib.request.urlopen(f"{self.address}{base}/_stcore/health", timeout=5):
                     return True
             except OSError:
                 time.sleep(0.05)
