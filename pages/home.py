@@ -58,6 +58,7 @@ LINKS = {
     "alternatives": "Other rules for the same scores: QK-norm, softcap, log n and more.",
     "width": "The same rule in layers, residual streams and classifiers.",
     "check": "Questions that are often answered wrongly, each with its evidence.",
+    "lecture": "For who teaches it: fifty minutes, a step at a time, with slides and a handout.",
 }
 if shows("prose"):
     st.header("One link of the chain at a time", anchor=False)

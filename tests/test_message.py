@@ -10,11 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sdpa.ui.frame import PAGES as FRAME
 from sdpa.views import VIEWS
 from sdpa.views.message import message
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(path.name for path in (ROOT / "pages").glob("*.py") if path.stem != "check")
+PAGES = sorted(page.file.removeprefix("pages/") for page in FRAME if page.section != "Class")
 MANY = ", ".join(f"{8 * np.sin(3.7 * step):.3f}" for step in range(64))
 SCORES = ["8, 4, 0", "3", "5, 5", MANY, "100000, -100000, 0.001", "11, 11, 11", "1e-300, 0"]
 with_scores = [name for name, spec in VIEWS.items() if "scores" in {p.key for p in spec.parameters}]

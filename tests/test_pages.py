@@ -13,7 +13,7 @@ from sdpa.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
 ROWS = {row.key: row for row in vars(parameters).values() if isinstance(row, parameters.Parameter)}
-LESSONS = [page for page in PAGES if page.section != "Check"]  # the rest has tests of its own
+LESSONS = [page for page in PAGES if page.section != "Class"]  # the rest has tests of its own
 EVERY_PAGE = pytest.mark.parametrize(
     "file", [page.file for page in LESSONS], ids=[page.url_path or "home" for page in LESSONS]
 )

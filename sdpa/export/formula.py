@@ -12,7 +12,7 @@ from sdpa.export.picture import MissingError
 
 _SPACE = "{http://www.w3.org/1998/Math/MathML}"
 _SCRIPTS = {f"{_SPACE}{tag}" for tag in ("msub", "msup", "msubsup", "munder")}
-INSTALL = "Formulas need latex2mathml: python -m pip install -r requirements-export.txt."
+INSTALL = "Formulas need latex2mathml: python -m pip install -r requirements.txt."
 
 
 def check_installed() -> None:

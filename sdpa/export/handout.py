@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from sdpa.export.lecture import CHECK_PAGE, MINUTES, STEPS, TITLE, Step
+from sdpa.export.lecture import CHECK_CLAIM, CHECK_PAGE, LAST, MINUTES, STEPS, TITLE, Step, span
 from sdpa.export.page import block, document
 from sdpa.views.naming import query
 from sdpa.views.palette import Theme
@@ -23,24 +23,20 @@ def handout(app_url: str, theme: Theme | None = None) -> str:
         Else the page follows the reader's system.
     """
     app = app_url.rstrip("/")
-    begun, steps = 0, []
-    for place, step in enumerate(STEPS, start=1):
-        steps.append(_step(step, place, begun, app))
-        begun += step.minutes
+    steps = [_step(step, place, app) for place, step in enumerate(STEPS, start=1)]
     check = f'<a href="{escape(app)}/{CHECK_PAGE}">Check yourself</a>'
     body = (
         f'<main class="handout"><h1>{escape(TITLE)}</h1>'
         f"<p>A lecture of {MINUTES} minutes along the chain. Its figures work on this page, "
         "without a network; the links lead into the app.</p>"
-        f'{"".join(steps)}<article><header><p class="minutes">{begun}–{MINUTES} min</p>'
-        f'<h2>{len(STEPS) + 1}. Check</h2></header><p class="claim">One of the questions of '
-        f"{check} together, the rest at home: what many explanations answer wrongly, each with "
-        "its evidence.</p></article></main>"
+        f'{"".join(steps)}<article><header><p class="minutes">{span(LAST)}</p>'
+        f'<h2>{LAST}. Check</h2></header><p class="claim">{escape(CHECK_CLAIM)}</p>'
+        f'<p class="links">In the app: {check}</p></article></main>'
     )
     return document(TITLE, body, theme)
 
 
-def _step(step: Step, place: int, begun: int, app: str) -> str:
+def _step(step: Step, place: int, app: str) -> str:
     view = step.drawn()
     said = "".join(f"<li>{escape(text)}</li>" for text in step.say)
     states = {"This figure": step.state, **step.presets}
@@ -49,7 +45,7 @@ def _step(step: Step, place: int, begun: int, app: str) -> str:
         for label, state in states.items()
     )
     return (
-        f'<article><header><p class="minutes">{begun}–{begun + step.minutes} min</p>'
+        f'<article><header><p class="minutes">{span(place)}</p>'
         f"<h2>{place}. {escape(step.title)}</h2></header>"
         f'<p class="claim">{escape(step.claim)}</p>{block(view, f"step{place}")}'
         f'<div class="notes"><div><h3>Say</h3><ul>{said}</ul></div>'

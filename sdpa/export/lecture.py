@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from sdpa.parameters import Value
+from sdpa.parameters import Parameter, Value
 from sdpa.views import VIEWS
 from sdpa.views.view import View
 from sdpa.views.words import number, percent, weight
@@ -260,4 +260,30 @@ STEPS = (
     ),
 )
 CHECK_PAGE, CHECK_MINUTES = "check", 3  # the end: one of its questions together, the rest at home
+CHECK_CLAIM = (
+    "One of the questions together, the rest at home: what many explanations answer wrongly, each "
+    "with its evidence."
+)
 MINUTES = sum(step.minutes for step in STEPS) + CHECK_MINUTES
+LAST = len(STEPS) + 1  # the place of the check; steps are counted from 1
+PART = Parameter(
+    "part",
+    "Step",
+    1,
+    tuple(range(1, LAST + 1)),
+    kind="choice",
+    help="Of the lecture; each begins with its figure in a state of its own.",
+)
+
+
+def span(place: int) -> str:
+    """Say from which minute to which a step goes.
+
+    Examples
+    --------
+    >>> span(1), span(LAST)
+    ('0–5 min', '47–50 min')
+    """
+    begun = sum(step.minutes for step in STEPS[: place - 1])
+    ended = begun + STEPS[place - 1].minutes if place < LAST else MINUTES
+    return f"{begun}–{ended} min"

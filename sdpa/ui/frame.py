@@ -41,7 +41,8 @@ PAGES = (
     Page("training", "pages/training.py", "Train it", "Deeper"),
     Page("alternatives", "pages/alternatives.py", "Other ways", "Deeper"),
     Page("width", "pages/width.py", "One rule, five places", "Deeper"),
-    Page("check", "pages/check.py", "Check yourself", "Check"),
+    Page("check", "pages/check.py", "Check yourself", "Class"),
+    Page("lecture", "pages/lecture.py", "Lecture", "Class"),
 )
 SECTIONS = tuple(dict.fromkeys(page.section for page in PAGES))
 

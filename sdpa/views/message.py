@@ -21,14 +21,15 @@ from sdpa.views.palette import THEMES
 from sdpa.views.view import Drawing, State, View, ViewSpec, draw, sweep, without
 
 
-def message(view: View) -> str:
-    """Write a view as the JSON text that the browser draws from."""
+def message(view: View, *, moving: bool = True) -> str:
+    """Write a view as the JSON text that the browser draws from; ``moving`` with its sweeps."""
     state = tuple(view.state.items())
+    swept = view.spec.swept if moving else {}
     sweeps = ",".join(
         f'"{key}":{{"index":{parameter.values.index(view.state[key])},'
         f'"values":{to_json(parameter.values)},'
         f'"frames":{_frames(view.spec, key, without(key, state))}}}'
-        for key, parameter in view.spec.swept.items()
+        for key, parameter in swept.items()
     )
     return (
         f'{{"view":{_drawing(view.spec, state)},"state":{to_json(dict(view.state))},'

@@ -12,6 +12,22 @@ LONGEST_NAME = 80  # characters of a name's state; 64 typed scores are more
 LONGEST_LINE = 130  # characters of small print that fit a picture
 
 
+def moved(view: View) -> dict[str, str]:
+    """Give what in the state is not a default, by its name in a link.
+
+    Examples
+    --------
+    >>> from sdpa.views import VIEWS
+    >>> moved(VIEWS["temperature.divisors"](d_k=256)), moved(VIEWS["temperature.divisors"]())
+    ({'d_k': '256'}, {})
+    """
+    return {
+        row.key: row.text(view.state[row.key])
+        for row in view.spec.parameters
+        if view.state[row.key] != row.initial
+    }
+
+
 def query(view: View) -> str:
     """Write the part of a link that restores the state: what is not a default.
 
@@ -22,12 +38,8 @@ def query(view: View) -> str:
     >>> query(weights(temperature=1.0, scores="20, 10, 0")), query(weights())
     ('?temperature=1&scores=20,+10,+0', '')
     """
-    moved = {
-        row.key: row.text(view.state[row.key])
-        for row in view.spec.parameters
-        if view.state[row.key] != row.initial
-    }
-    return f"?{urlencode(moved, safe=',')}" if moved else ""
+    state = moved(view)
+    return f"?{urlencode(state, safe=',')}" if state else ""
 
 
 def stem(view: View) -> str:
@@ -39,14 +51,12 @@ def stem(view: View) -> str:
     >>> stem(VIEWS["temperature.weights"](temperature=1.0, scores="20, 10, 0"))
     'temperature.weights_temperature=1_scores=20-10-0'
     """
-    moved = "".join(
-        f"_{row.key}={re.sub(r'[^-+.√₀-ₜA-Za-z0-9]+', '-', row.text(view.state[row.key]))}"
-        for row in view.spec.parameters
-        if view.state[row.key] != row.initial
+    state = "".join(
+        f"_{key}={re.sub(r'[^-+.√₀-ₜA-Za-z0-9]+', '-', text)}" for key, text in moved(view).items()
     )
-    if len(moved) > LONGEST_NAME:
-        moved = f"{moved[: LONGEST_NAME - 9]}-{hashlib.sha256(moved.encode()).hexdigest()[:8]}"
-    return view.name + moved
+    if len(state) > LONGEST_NAME:
+        state = f"{state[: LONGEST_NAME - 9]}-{hashlib.sha256(state.encode()).hexdigest()[:8]}"
+    return view.name + state
 
 
 def state_line(view: View) -> str:
