@@ -41,14 +41,14 @@ def browser_for(chromium) -> str:
 
 
 def in_parallel(arguments: list[str]) -> list[str]:
-    """Use three processes or more, unless told otherwise; who is done takes over from the others.
+    """Use three processes or more, unless told otherwise; ``conftest.py`` says what stays together.
 
     One more than processors: a test of a page waits much of its time.
     """
     if any(argument.startswith(("-n", "--numprocesses", "--dist")) for argument in arguments):
         return []
     workers = min((os.cpu_count() or 1) + 1, 4)
-    return ["-n", str(workers), "--dist", "worksteal"]
+    return ["-n", str(workers)]
 
 
 if __name__ == "__main__":

@@ -26,7 +26,9 @@ from sdpa.views.view import Drawing, ViewSpec, draw, sweep
 from sdpa.views.worked_example import as_latex, as_numpy
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(path for path in (ROOT / "pages").glob("*.py") if path.stem != "check")
+PAGES = sorted(
+    path for path in (ROOT / "pages").glob("*.py") if path.stem not in ("check", "lecture")
+)
 WIDTHS = np.array(D_K.values, dtype=float)
 ROWS = {row.key: row for row in vars(parameters).values() if isinstance(row, Parameter)}
 

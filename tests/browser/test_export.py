@@ -170,11 +170,24 @@ def test_the_handout_s_figures_have_sliders_of_their_own(open_file):
 
 
 def test_a_page_plays_and_stops(open_file):
+    chain = VIEWS["chain.chain"]
     with open_file("chain.chain.html") as page:
-        page.get_by_role("button", name="Play").click()
-        shows(page, VIEWS["chain.chain"](d_k=4).caption)
-        page.get_by_role("button", name="Stop").click()
-        shows(page, VIEWS["chain.chain"]().caption)
+        named = page.evaluate(
+            """(first) => new Promise((done) => {
+              const button = document.querySelector('.play')
+              const caption = document.querySelector('figcaption')
+              button.click()
+              new MutationObserver(() => {
+                if (caption.textContent !== first) return
+                const playing = button.textContent
+                button.click()
+                done([playing, button.textContent])
+              }).observe(caption, { childList: true })
+            })""",
+            chain(d_k=4).caption,
+        )
+        assert named == ["Stop", "Play"]
+        shows(page, chain().caption)
 
 
 # --- pictures ---

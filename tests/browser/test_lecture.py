@@ -29,6 +29,7 @@ def once(seat):
 @pytest.fixture
 def sixth(once):
     """The step that shows the chain."""
+    once.page.bring_to_front()
     yield once.open("lecture", part=6)
     once.assert_quiet()
 

@@ -19,6 +19,7 @@ def once(seat):
 @pytest.fixture
 def slides(once):
     """Home as slides on the screen of a lecture hall."""
+    once.page.bring_to_front()
     once.page.set_viewport_size(HALL)
     yield once.open(present="true")
     once.assert_quiet()

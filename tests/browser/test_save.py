@@ -31,6 +31,7 @@ def once(seat):
 @pytest.fixture
 def save(once):
     """Press a button of the first figure's Save as a reader does; give what is saved."""
+    once.page.bring_to_front()
     figure = once.page.locator(".live-figure").first
     panel = figure.locator(".save")
     if panel.is_hidden():
@@ -83,6 +84,7 @@ def test_the_small_print_has_the_state_and_the_link_and_can_be_left_out(once, sa
 
 
 def test_a_copied_picture_can_be_pasted(once, save):
+    save.panel.get_by_label("Size").select_option("1280 × 720")
     save.panel.get_by_role("button", name="Copy").click()
     once.page.get_by_text("The picture is in the clipboard.").wait_for()
     pasted = once.page.evaluate(
@@ -92,7 +94,7 @@ def test_a_copied_picture_can_be_pasted(once, save):
           return [width, height]
         }"""
     )
-    assert pasted == [1920, 1080]
+    assert pasted == [1280, 720]
 
 
 def test_data_and_code_and_page_are_python_s(once, save):

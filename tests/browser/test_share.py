@@ -25,6 +25,7 @@ def once(seat):
 @pytest.fixture
 def shared(once):
     """The dialog, as it opens."""
+    once.page.bring_to_front()
     once.page.get_by_role("button", name="Share").click()
     dialog = once.page.locator("dialog.share")
     dialog.locator(".link").filter(has_text="http").wait_for()
